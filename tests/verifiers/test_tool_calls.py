@@ -123,18 +123,33 @@ def test_the_calls_of_a_message_count_before_its_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<tool_call>f(n=3)</tool_call>", "Expecting value"),
+        ("<tool_call>f(n=3)</tool_call>", "isn't a call as any known model writes it"),
         ('<tool_call>{"name": "f"}</tool_call>', "isn't a call with a name"),
         ('<tool_call>{"name": "f", "arguments": [3]}</tool_call>', "isn't a call"),
         ('<tool_call>{"name": "f", "arguments": {"n": 3}}}</tool_call>', "'}</tool_call>' follows"),
         ('<tool_call>{"name": "f", "arguments": {"n": NaN}}</tool_call>', "NaN isn't a number"),
         ('<tool_call>{"name": "f", "arguments": {"n": 3, "n": 3}}</tool_call>', "occurs twice"),
         ('[TOOL_CALLS][{"name": "f", "arguments": {"n": 3}}', "Expecting ',' delimiter"),
-        ("[TOOL_CALLS]f[ARGS]3", "Expecting value"),
+        ("[TOOL_CALLS]f[ARGS]3", "isn't a call"),
         ("<|python_tag|>search now", "isn't a call"),
         ("<function=f><parameter=n>3", "isn't closed"),
-        ("<function=f><parameter=n>3</function>", "isn't a <parameter=…> that is closed"),
-        ("<function=f>n=3</function>", "isn't a <parameter=…>"),
+        ("<function=f><parameter=n>3</function>", "closed by </parameter>"),
+        ("<function=f>n=3</function>", "isn't an argument"),
+        *[
+            (text, "isn't a call alone, marked or in a code block")
+            for text in (
+                "f(3)",
+                "f(*[3])",
+                "f(**{'n': 3})",
+                "f(n=3, n=3)",
+                "f(n=open('secret'))",
+                "f(n=3 + 0)",
+                "f(n=three)",
+                "f(n={3})",
+                "[f(n=3)",
+                "f(n='\\x00'\0)",
+            )
+        ],
         (
             "<function=f><parameter=n>3</parameter><parameter=n>3</parameter></function>",
             "occurs twice",
@@ -153,22 +168,11 @@ def test_a_broken_call_is_a_format_error_even_where_none_is_due(text: str, messa
     [
         "",
         "The answer is f(3).",
-        "f(3)",
-        "f(*[3])",
-        "f(**{'n': 3})",
-        "f(n=3, n=3)",
-        "f(n=open('secret'))",
-        "f(n=3 + 0)",
-        "f(n=three)",
-        "f(n={3})",
         "f(n=3)(n=3)",
         "[f(n=3), 4]",
-        "print(n=3); f(n=3)",
         '{"name": "Ada"}',
         "[]",
         "[1, 2]",
-        "[f(n=3)",
-        "f(n='\\x00'" + "\0)",
     ],
 )
 def test_any_other_text_makes_no_call(text: str) -> None:
@@ -402,7 +406,7 @@ def test_an_example_makes_the_calls_that_are_due() -> None:
 def test_a_name_without_its_mark_is_read_where_decoding_drops_it() -> None:
     assert _judged('f{"n": 3}g.h{"n": 4}', ["f(n=3)", "g.h(n=4)"]).correct
     assert _judged('f[ARGS]{"n": 3}', ["f(n=3)"]).correct
-    assert _judged('See f{"n": 3}', ["f(n=3)"]).failure is Failure.NO_ANSWER
+    assert _judged('See f{"n": 3}', ["f(n=3)"]).failure is Failure.FORMAT
 
 
 def test_the_calls_of_a_trainers_messages_count() -> None:

@@ -1,10 +1,11 @@
-"""The calls in a completion, in six formats: read in time linear in the text, and never run."""
+"""The calls in a completion, in the formats of FORMATS: read in linear time, and never run."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from rewardkit.verifiers.reading import fenced_block
 
 LONGEST_PYTHONIC = 100_000
 """Characters of a text that is read as Python's calls."""
+
+MOST_UNMARKED = 100
+"""How many places of a text are tried as the start of a call without a marker."""
 
 JSON_TYPES = {
     name: kind
@@ -30,18 +34,12 @@ JSON_TYPES = {
 }
 """The JSON type of each name that a function's description may have for it."""
 
-_MARKER = re.compile(r"<tool_call>|\[TOOL_CALLS\]|<\|python_(?:tag|start)\|>|<function=")
-_CLOSING = re.compile(r"\s*(?:</tool_call>|(?=<tool_call>|\[TOOL_CALLS\]|<function=)|\Z)")
-_SEPARATOR = re.compile(r"[\s;,]*")
-_MISTRAL = re.compile(r"([\w.-]++)\s*(?:\[CALL_ID\][^\[\]{}]*)?(?:\[ARGS\])?\s*(?=\{)")
-_PYTHON = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
-_PARAMETER = re.compile(r"\s*<parameter=([^<>]*)>")
-_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
-
 STRICT_JSON = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=refused_number)
 """Refuses duplicate keys, NaN and infinities."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+_SEPARATOR = re.compile(r"[\s;,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,265 @@ class Call:
         return _ENCODER.encode({"name": self.name, "arguments": self.arguments})
 
 
-def calls_in(text: str, columns: Mapping[str, object]) -> list[Call]:
+Columns = Mapping[str, object]
+Read = Callable[[str, int, Columns], tuple[list[Call], int]]
+"""Reads the calls that start at a place of a text; also returns where they end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a call is written between markers: the pattern that it starts with, and its reader."""
+
+    start: str
+    read: Read
+
+
+def _json_shape(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+    """JSON documents: calls, or lists of calls."""
+    calls: list[Call] = []
+    while text.startswith(("{", "["), at):
+        document, end = STRICT_JSON.raw_decode(text, at)
+        calls += _listed(document)
+        at = _after(_SEPARATOR, text, end)
+    return calls, at
+
+
+def _named_shape(header: str) -> Shape:
+    """A header with the function's name, and its arguments as a JSON object."""
+    pattern = re.compile(header)
+
+    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+        named = pattern.match(text, at)
+        assert named is not None  # the shape starts with it
+        arguments, end = STRICT_JSON.raw_decode(text, named.end())
+        return [call_of({"name": named["name"], "arguments": arguments})], end
+
+    return Shape(f"(?={re.sub('[?]P<name>', '?:', header)})", read)
+
+
+def _python_shape(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+    """Python's calls, up to the next marker."""
+    boundary = _BOUNDARY.search(text, at)
+    end = boundary.start() if boundary else len(text)
+    return pythonic_calls(text[at:end]), end
+
+
+def _tags_shape(opening: str, parameter: str, value_end: str, closing: str) -> Shape:
+    """A tag with the function's name, and a tag for each argument with its value as text."""
+    opens, parameters = re.compile(opening), re.compile(rf"\s*{parameter}")
+
+    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+        opened = opens.match(text, at)
+        closed = text.find(closing, opened.end()) if opened else -1
+        if opened is None or closed < 0:
+            raise ValueError(f"{text[at : at + 80]!r} isn't closed by {closing}")
+        name, body = opened["name"].strip(), text[opened.end() : closed]
+        end = closed + len(closing)
+        if body.lstrip().startswith("{"):
+            return [call_of({"name": name, "arguments": body})], end
+        functions = functions_in(columns).items()
+        schemas = next((schemas_of(one) for key, one in functions if is_named(name, key)), {})
+        pairs = [
+            (key, value if is_text else _typed(value, schemas.get(key, {})))
+            for key, value, is_text in _tagged(body, parameters, value_end)
+        ]
+        return [Call(name, unique_keys(pairs))], end
+
+    return Shape(f"(?={re.sub('[?]P<name>', '?:', opening)})", read)
+
+
+def _tagged(
+    body: str, parameters: re.Pattern[str], value_end: str
+) -> Iterator[tuple[str, str, bool]]:
+    """The arguments of a call in tags: names, texts, and whether a tag says that it is a string."""
+    at = 0
+    while opening := parameters.match(body, at):
+        closed = body.find(value_end, opening.end())
+        if closed < 0:
+            break
+        value = body[opening.end() : closed].removeprefix("\n").removesuffix("\n")
+        yield opening["key"].strip(), value, "true" in opening.groupdict().get("string", "")
+        at = closed + len(value_end)
+    if rest := body[at:].strip():
+        raise ValueError(f"{rest[:80]!r} isn't an argument that is closed by {value_end}")
+
+
+def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+    """The value that a text has by its argument's type: a string's own, else as JSON or Python
+    states it."""
+    stated_type = schema.get("type")
+    kinds = stated_type if isinstance(stated_type, list) else [stated_type]
+    if {JSON_TYPES.get(str(kind), kind) for kind in kinds} - {"null"} == {"string"}:
+        return None if "null" in kinds and text.strip() == "null" else text
+    stated = text.strip()
+    try:
+        return STRICT_JSON.decode(_CONSTANTS.get(stated, stated))
+    except ValueError:
+        pass
+    if not stated.startswith(("[", "{", "(")):
+        return text
+    try:
+        return _literal(_python_tree(stated, "eval").body)  # type: ignore[attr-defined]
+    except ValueError:
+        return text
+
+
+def _gemma_shape(quote: str, closing: str) -> Shape:
+    """`call:NAME{key:value}`: texts between quotes of their own, keys bare, the rest as in JSON."""
+    opening = re.compile(r"call:(?P<name>[\w.-]+)\s*")
+    unlike_json = re.compile(
+        rf"{quote}(?P<text>.*?){quote}|(?<=[{{,])\s*(?P<key>[^\s\"{{}}\[\],:]+)\s*(?=:)", re.DOTALL
+    )
+
+    def as_json(match: re.Match[str]) -> str:
+        return _ENCODER.encode(match["key"] if match["text"] is None else match["text"])
+
+    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+        opened, end = opening.match(text, at), text.find(closing, at)
+        end = len(text) if end < 0 else end
+        if opened is None:
+            raise ValueError(f"{text[at : at + 80]!r} isn't call:NAME{{…}}")
+        arguments = STRICT_JSON.decode(unlike_json.sub(as_json, text[opened.end() : end]))
+        return [call_of({"name": opened["name"], "arguments": arguments})], end
+
+    return Shape("(?=call:)", read)
+
+
+_SPACE = re.compile(r"\s*")
+_MISTRAL = r"(?P<name>[\w.-]++)\s*(?:\[CALL_ID\][^\[\]{}]*)?(?:\[ARGS\])?\s*(?=\{)"
+
+JSON = Shape(r"(?=[\[{])", _json_shape)
+PYTHON = Shape(r"(?=\[?\s*[A-Za-z_][\w.]*\()", _python_shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How models write calls: what opens and closes them, as patterns, and their shape.
+
+    Without `closes`, any text may follow.
+    """
+
+    models: str
+    opens: str
+    shape: Shape
+    closes: str = ""
+
+
+FORMATS = (
+    Format("Hermes, Qwen, Granite 3.1 and 4", "<tool_call>", JSON, "</tool_call>"),
+    Format("MiniMax M1, Hunyuan, Jamba", "<tool_calls>", JSON, "</tool_calls>"),
+    Format("LongCat", "<longcat_tool_call>", JSON, "</longcat_tool_call>"),
+    Format("Mistral", r"\[TOOL_CALLS\]", JSON, r"\Z"),
+    Format("Mistral since Small 3.2", r"\[TOOL_CALLS\]", _named_shape(_MISTRAL), r"\Z"),
+    Format("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", PYTHON, r"<\|python_end\|>"),
+    Format("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", JSON, r"<\|python_end\|>"),
+    Format("LFM2", r"<\|tool_call_start\|>", PYTHON, r"<\|tool_call_end\|>"),
+    Format("Granite 3.0, Phi-4", r"<\|tool_call\|>", JSON, r"(?:<\|/tool_call\|>)?"),
+    Format("Granite 20B", "<function_call>", JSON, "(?:</function_call>)?"),
+    Format("Phi-4 mini", r"functools(?=\s*\[)", JSON),
+    Format("InternLM", r"<\|action_start\|>\s*<\|plugin\|>", JSON, r"<\|action_end\|>"),
+    Format("Command", r"<\|START_ACTION\|>", JSON, r"<\|END_ACTION\|>"),
+    Format("OLMo 3", "<function_calls>", PYTHON, "</function_calls>"),
+    Format(
+        "Qwen3-Coder, Seed-OSS, Llama 3.1",
+        r"(?:<(?:seed:)?tool_call>\s*)?(?=<function=)",
+        _tags_shape(
+            r"<function=(?P<name>[^<>]*)>",
+            r"<parameter=(?P<key>[^<>]*)>",
+            "</parameter>",
+            "</function>",
+        ),
+        r"(?:</(?:seed:)?tool_call>)?",
+    ),
+    Format(
+        "GLM",
+        "<tool_call>",
+        _tags_shape(
+            r"(?<![ \t])(?P<name>[\w.-]++)(?=\s*<arg_key>|\s*</tool_call>)",
+            r"<arg_key>(?P<key>[^<>]*)</arg_key>\s*<arg_value>",
+            "</arg_value>",
+            "</tool_call>",
+        ),
+    ),
+    Format(
+        "MiniMax M2",
+        r"(?:<(?:minimax:tool_call|function_calls)>\s*)?(?=<invoke )",
+        _tags_shape(
+            r"<invoke\s+name=[\"']?(?P<name>[^<>\"']*)[\"']?>",
+            r"<parameter\s+name=[\"']?(?P<key>[^<>\"']*)[\"']?>",
+            "</parameter>",
+            "</invoke>",
+        ),
+        r"(?:</(?:minimax:tool_call|function_calls)>)?",
+    ),
+    Format(
+        "DeepSeek V3.2",
+        r"(?:<｜DSML｜(?:function|tool)_calls>\s*)?(?=<｜DSML｜invoke )",
+        _tags_shape(
+            r"<｜DSML｜invoke\s+name=\"(?P<name>[^<>\"]*)\">",
+            r"<｜DSML｜parameter\s+name=\"(?P<key>[^<>\"]*)\"(?:\s+string=\"(?P<string>\w*)\")?>",
+            "</｜DSML｜parameter>",
+            "</｜DSML｜invoke>",
+        ),
+        r"(?:</｜DSML｜(?:function|tool)_calls>)?",
+    ),
+    Format(
+        "DeepSeek V3, V3.1 and R1",
+        "(?:<｜tool▁calls▁begin｜>\\s*)?<｜tool▁call▁begin｜>",
+        _named_shape(
+            r"(?:function<｜tool▁sep｜>\s*)?(?P<name>[\w.-]++)\s*(?:<｜tool▁sep｜>|```json)\s*(?=\{)"
+        ),
+        "(?:```\\s*)?(?:<｜tool▁call▁end｜>|\\Z)",
+    ),
+    Format(
+        "Kimi K2",
+        r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>",
+        _named_shape(
+            r"(?:functions\.)?(?P<name>[\w.-]++)(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*(?=\{)"
+        ),
+        r"<\|tool_call_end\|>",
+    ),
+    Format(
+        "gpt-oss",
+        r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*\w+)?\s*(?=\bto=functions\.)",
+        _named_shape(
+            r"to=functions\.(?P<name>[\w.-]++)[^<>{}]{0,80}(?:<\|channel\|>[^<>{}]{0,80})?"
+            r"(?:<\|constrain\|>[^<>{}]{0,80})?(?:<\|message\|>)?\s*(?=\{)"
+        ),
+        r"(?:<\|(?:call|end)\|>)?",
+    ),
+    Format(
+        "FunctionGemma",
+        "<start_function_call>",
+        _gemma_shape("<escape>", "<end_function_call>"),
+        "<end_function_call>",
+    ),
+    Format("Gemma 4", r"<\|tool_call>", _gemma_shape(r'<\|"\|>', "<tool_call|>"), r"<tool_call\|>"),
+)
+"""One row for each way to write calls; a row with the same opening is told by its shape's start."""
+
+_UNKNOWN = (
+    r"<[|｜]?(?![^<>]*end\b)(?!/)[^<>\s/]{0,30}(?:tool|function|plugin|action)"
+    r"[_▁-](?:calls?|start|prefix)[^<>\s]{0,30}>"
+)
+"""A tag that opens a call, in whatever format."""
+
+_OPENS = "|".join(dict.fromkeys(form.opens for form in FORMATS))
+_ANY = f"{_OPENS}|{_UNKNOWN}"
+_ROWS = "|".join(f"(?P<f{i}>{form.opens}\\s*{form.shape.start})" for i, form in enumerate(FORMATS))
+_OPENING = re.compile(rf"(?=<[\w|｜]|\[TOOL|functools|to=)(?:{_ROWS}|{_ANY})")
+_CLOSINGS = [re.compile(rf"\s*(?:{form.closes}|(?={_ANY})|\Z)") for form in FORMATS]
+_BOUNDARY = re.compile(
+    "|".join(f"{form.opens}|{form.closes}" for form in FORMATS if form.shape is PYTHON)
+)
+_TAG = r"(?:<[^<>\n]{1,60}>|\[TOOL_CALLS\])"
+_MENTION = re.compile(
+    rf"{_TAG}(?:[ \t]+[^\W\d_][\w'’-]*(?=[ \t]+(?:[^\W\d_]|\(|</)|[.,;:!?)])|[ \t]*[.,;:!?)])"
+)
+_QUOTED = re.compile(rf"[`\"'“‘«]{_TAG}[^{{(\n]{{0,200}}?[`\"'”’»]")
+
+
+def calls_in(text: str, columns: Columns) -> list[Call]:
     """Return the calls of a message's field `tool_calls`, else those in its text.
 
     ValueError or RecursionError if one can't be read.
@@ -66,18 +322,165 @@ def calls_in(text: str, columns: Mapping[str, object]) -> list[Call]:
         listed = STRICT_JSON.decode(listed)
     if listed:
         return _listed(listed)
-    marker = _MARKER.search(text)
-    if marker is None:
-        return _unmarked(fenced_block(text, "json", "python", "tool_code", "tool_call"))
+    text = _with_channels(text, columns)
     calls: list[Call] = []
-    while marker:
-        found, end = _marked(text, marker, columns)
+    at, is_marked = 0, False
+    while marker := _OPENING.search(text, at):
+        if end := _mention_end(text, marker.start()):
+            at = end
+            continue
+        if marker.lastgroup is None:
+            raise ValueError(
+                f"{_excerpt(text, marker.start())} isn't a call as any known model writes it"
+            )
+        row = int(marker.lastgroup[1:])
+        found, end = FORMATS[row].shape.read(text, marker.end(), columns)
+        if (closing := _CLOSINGS[row].match(text, end)) is None:
+            raise ValueError(f"{_excerpt(text, end)} follows it")
+        at, is_marked = closing.end(), True
         calls += found
-        marker = _MARKER.search(text, end)
+    return calls if is_marked else _unmarked(text, columns)
+
+
+def _with_channels(text: str, columns: Columns) -> str:
+    """gpt-oss's last turn with its calls, which are in other channels than its text."""
+    whole = columns.get("conversation")
+    if not isinstance(whole, str) or "to=functions." not in whole:
+        return text
+    *others, turn = re.split(r"<\|start\|>(?!\s*assistant)", whole)
+    start = turn.find("<|start|>") if others else 0
+    return turn[start:] if start >= 0 else text
+
+
+def _mention_end(text: str, start: int) -> int:
+    """Where a marker ends that prose mentions; 0 if a call begins there."""
+    mention = _QUOTED.match(text, start - 1) if start else None
+    mention = mention or _MENTION.match(text, start)
+    return mention.end() if mention else 0
+
+
+def _excerpt(text: str, at: int) -> str:
+    return repr(text[at : at + 80])
+
+
+def _unmarked(text: str, columns: Columns) -> list[Call]:
+    """The calls that all of a text, or its code block, is; none if it is anything else.
+
+    ValueError for a call that stands in other text, or that can't be read.
+    """
+    block = fenced_block(text, "json", "python", "tool_code", "tool_call").strip()
+    readers: list[Callable[[str], list[Call]]] = []
+    if block[:1] in ("{", "[") or _NAMED.match(block):  # decoders may drop Mistral's marker
+        readers.append(_documents)
+    if len(block) <= LONGEST_PYTHONIC and re.match(PYTHON.start, block):
+        readers.append(pythonic_calls)
+    for read in readers:
+        try:
+            return read(block)
+        except ValueError:  # it may be in the other format, or no call
+            continue
+    if place := _unread_call(text[-LONGEST_PYTHONIC:], columns):
+        raise ValueError(f"{place!r:.80} isn't a call alone, marked or in a code block")
+    return []
+
+
+def _documents(text: str) -> list[Call]:
+    calls: list[Call] = []
+    at = 0
+    while at < len(text):
+        read = _read_named if _NAMED.match(text, at) else _json_shape
+        found, end = read(text, at, {})
+        if end == at:
+            raise ValueError(f"{_excerpt(text, at)} isn't a call")
+        calls += found
+        at = _after(_SEPARATOR, text, end)
     return calls
 
 
-def functions_in(columns: Mapping[str, object]) -> dict[str, Mapping[str, Any]]:
+_NAMED = re.compile(_MISTRAL)
+_read_named = _named_shape(_MISTRAL).read
+_START = re.compile(
+    r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters)"\s*:)
+    |(?<![\w.])(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
+    re.VERBOSE,
+)
+_LINE_END = re.compile(r"[\])}`;,*\t ]*(?=\n|\Z)")
+_BRACKET = re.compile(r"""[()]|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""")
+
+
+def _unread_call(text: str, columns: Columns) -> str:
+    """The call without a marker that stands in a text, up to the end of a line; "" without one."""
+    functions = functions_in(columns)
+    for count, start in enumerate(_START.finditer(text)):
+        if count == MOST_UNMARKED:
+            break
+        is_known = any(is_named(start["name"] or "", name) for name in functions)
+        if start["json"]:
+            end = _json_call_end(text, start.start())
+        elif start["python"]:
+            end = _python_call_end(text, start, is_known=is_known)
+        else:
+            end = _object_end(text, _after(_SPACE, text, start.end())) if is_known else -1
+        if end >= 0 and _LINE_END.match(text, end):
+            return text[start.start() : end]
+    return ""
+
+
+def _json_call_end(text: str, at: int) -> int:
+    """Where a JSON document ends that is a call, or one that is damaged; -1 if it is none."""
+    try:
+        document, end = json.JSONDecoder().raw_decode(text, at)
+    except ValueError:
+        return len(text) if re.search(r'"(?:arguments|parameters)"\s*:', text[at:]) else -1
+    for entry in document if isinstance(document, list) else [document]:
+        try:
+            call_of(entry)
+        except ValueError:
+            continue
+        return end
+    return -1
+
+
+def _object_end(text: str, at: int) -> int:
+    """Where a JSON object ends, or the text if it is damaged."""
+    try:
+        return json.JSONDecoder().raw_decode(text, at)[1]
+    except ValueError:
+        return len(text)
+
+
+def _python_call_end(text: str, start: re.Match[str], *, is_known: bool) -> int:
+    """Where a call in Python's way ends; -1 if it is prose, mathematics or code.
+
+    A known function's call may be damaged; that of any other is readable, with an argument.
+    """
+    depth, end = 0, -1
+    for bracket in _BRACKET.finditer(text, start.end() - 1, start.end() + 10_000):
+        depth += {"(": 1, ")": -1}.get(bracket[0], 0)
+        if not depth:
+            end = bracket.end()
+            break
+    names_arguments = re.compile(r"\s*(?:\w+\s*=(?!=)|\))").match(text, start.end())
+    if is_known:
+        before = text[: start.start()].rpartition("\n")[2].strip(" \t[`")
+        if before and not names_arguments:
+            return -1
+        return len(text) if end < 0 else end
+    if end < 0 or not names_arguments or "```" in text:
+        return -1
+    try:
+        calls = pythonic_calls(text[start.start() : end])
+    except ValueError:
+        return -1
+    return end if calls[0].arguments else -1
+
+
+def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def functions_in(columns: Columns) -> dict[str, Mapping[str, Any]]:
     """Return the functions that a row describes, by name. ValueError if they can't be read."""
     listed = columns.get("tools") or columns.get("function") or []
     if isinstance(listed, str):
@@ -102,67 +505,6 @@ def is_named(name: str, function: str) -> bool:
     return name in (function, function.replace(".", "_"))
 
 
-def _marked(
-    text: str, marker: re.Match[str], columns: Mapping[str, object]
-) -> tuple[list[Call], int]:
-    """The calls after a marker, and where they end."""
-    start = _after(_SEPARATOR, text, marker.end())
-    if marker.group().startswith("<|python"):
-        following = text.find(marker.group(), start)
-        end = len(text) if following < 0 else following
-        if not (found := _unmarked(text[start:end])):
-            raise ValueError(f"{text[start : start + 80]!r} isn't a call")
-        return found, end
-    if marker.group() == "<function=" or text.startswith("<function=", start):
-        call, end = _xml(text, text.index("<function=", marker.start()), columns)
-        found = [call]
-    else:
-        found, end = _document(text, start)
-    if (closing := _CLOSING.match(text, end)) is None:
-        raise ValueError(f"{text[end : end + 80]!r} follows it")
-    return found, closing.end()
-
-
-def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
-    match = pattern.match(text, start)
-    return match.end() if match else start
-
-
-def _unmarked(text: str) -> list[Call]:
-    """The calls that all of a text is, as JSON or as Python; none if it is anything else."""
-    text = text.strip()
-    readers: list[Callable[[str], list[Call]]] = []
-    if text[:1] in ("{", "[") or _MISTRAL.match(text):  # decoders may drop the mark
-        readers.append(_documents)
-    if len(text) <= LONGEST_PYTHONIC and _PYTHON.match(text):
-        readers.append(pythonic_calls)
-    for read in readers:
-        try:
-            return read(text)
-        except ValueError:  # it may be in the other format, or no call
-            continue
-    return []
-
-
-def _documents(text: str) -> list[Call]:
-    calls: list[Call] = []
-    at = 0
-    while at < len(text):
-        found, end = _document(text, at)
-        calls += found
-        at = _after(_SEPARATOR, text, end)
-    return calls
-
-
-def _document(text: str, at: int) -> tuple[list[Call], int]:
-    """The calls of a JSON document, or a name with its arguments; and where they end."""
-    if named := _MISTRAL.match(text, at):
-        arguments, end = STRICT_JSON.raw_decode(text, named.end())
-        return [call_of({"name": named[1], "arguments": arguments})], end
-    document, end = STRICT_JSON.raw_decode(text, at)
-    return _listed(document), end
-
-
 def _listed(document: object) -> list[Call]:
     return [call_of(entry) for entry in (document if isinstance(document, list) else [document])]
 
@@ -173,73 +515,52 @@ def _inner(entry: object) -> object:
     return inner if isinstance(inner, Mapping) else entry
 
 
+def states_call(entry: object) -> bool:
+    """Return whether an object states a call, by itself or in OpenAI's form."""
+    stated = _inner(entry)
+    return (
+        isinstance(stated, Mapping)
+        and isinstance(stated.get("name", stated.get("tool_name")), str)
+        and not {"arguments", "parameters"}.isdisjoint(stated)
+    )
+
+
 def call_of(entry: object) -> Call:
     """Return the call that JSON states, by itself or in OpenAI's form. ValueError without one."""
     stated = _inner(entry)
-    if isinstance(stated, Mapping):
-        arguments = stated.get("arguments", stated.get("parameters", 0))
+    if isinstance(stated, Mapping) and states_call(entry):
+        arguments = stated.get("arguments", stated.get("parameters"))
         if isinstance(arguments, str) and arguments.strip():
             arguments = STRICT_JSON.decode(arguments)
         if arguments is None or isinstance(arguments, str):
             arguments = {}
-        if isinstance(stated.get("name"), str) and isinstance(arguments, Mapping):
-            return Call(stated["name"], arguments)
+        if isinstance(arguments, Mapping):
+            return Call(stated.get("name", stated.get("tool_name")), arguments)
     raise ValueError(f"{entry!r:.80} isn't a call with a name and arguments")
 
 
-def _xml(text: str, start: int, columns: Mapping[str, object]) -> tuple[Call, int]:
-    """The call at `<function=`, and where it ends."""
-    opened = text.find(">", start)
-    closed = text.find("</function>", opened)
-    if opened < 0 or closed < 0:
-        raise ValueError("a <function=…> isn't closed")
-    name, body = text[start + len("<function=") : opened].strip(), text[opened + 1 : closed]
-    end = closed + len("</function>")
-    if body.lstrip().startswith("{"):
-        return call_of({"name": name, "arguments": body}), end
-    functions = functions_in(columns).items()
-    types = next((schemas_of(one) for key, one in functions if is_named(name, key)), {})
-    pairs = [(key, _typed(value, types.get(key, {}))) for key, value in _parameters(body)]
-    return Call(name, unique_keys(pairs)), end
-
-
-def _parameters(body: str) -> Iterator[tuple[str, str]]:
-    """The parameters of a call in XML, and their texts."""
-    at = 0
-    while opening := _PARAMETER.match(body, at):
-        closed = body.find("</parameter>", opening.end())
-        if closed < 0:
-            break
-        value = body[opening.end() : closed].removeprefix("\n").removesuffix("\n")
-        yield opening[1].strip(), value
-        at = closed + len("</parameter>")
-    if rest := body[at:].strip():
-        raise ValueError(f"{rest[:80]!r} isn't a <parameter=…> that is closed")
-
-
-def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    """The value that a text has by its argument's type: a string's own, else as JSON states it."""
-    if JSON_TYPES.get(str(schema.get("type"))) == "string":
-        return text
-    stated = text.strip()
-    try:
-        return STRICT_JSON.decode(_CONSTANTS.get(stated, stated))
-    except ValueError:
-        return text
-
-
-def pythonic_calls(text: str) -> list[Call]:
-    """Return Python's calls, one or a list of them. ValueError for anything else."""
+def _python_tree(text: str, mode: str) -> ast.AST:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes that Python will refuse one day
-            tree = ast.parse(text, mode="eval").body
+            return ast.parse(text, mode=mode)
     except (SyntaxError, MemoryError) as error:
         raise ValueError(f"{text[:80]!r} isn't Python: {error}") from None
-    return [_python_call(node) for node in (tree.elts if isinstance(tree, ast.List) else [tree])]
 
 
-def _python_call(node: ast.expr) -> Call:
+def pythonic_calls(text: str) -> list[Call]:
+    """Return Python's calls, one, several lines or a list of them. ValueError for anything else."""
+    if len(text) > LONGEST_PYTHONIC:
+        raise ValueError(f"its calls have more than {LONGEST_PYTHONIC:,} characters")
+    module = _python_tree(textwrap.dedent(text).strip(), "exec")
+    calls: list[Call] = []
+    for statement in module.body:  # type: ignore[attr-defined]
+        node = statement.value if isinstance(statement, ast.Expr) else statement
+        calls += map(_python_call, node.elts if isinstance(node, ast.List) else [node])
+    return calls
+
+
+def _python_call(node: ast.AST) -> Call:
     match node:
         case ast.Call(func=ast.Name() | ast.Attribute(), args=[]):
             name = ast.unparse(node.func)
@@ -253,6 +574,8 @@ def _literal(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):
             return node.value
+        case ast.Name(id="null" | "true" | "false" as name):  # JSON's, as OLMo writes them
+            return STRICT_JSON.decode(name)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -value
         case ast.List(elts=nodes):

@@ -22,6 +22,7 @@ from rewardkit.verifiers.tool_calls.calls import (
     is_named,
     pythonic_calls,
     schemas_of,
+    states_call,
 )
 
 MOST_CALLS = 64
@@ -35,14 +36,15 @@ class ToolCalls:
     """Right if the calls are those that the reference allows, in any order; score 1 or 0.
 
     The reference is BFCL's list of possible answers, `{name: {argument: [values allowed]}}`, where
-    "" among the values makes the argument optional; or a list of calls `{"name", "arguments"}`. An
-    empty list allows no call. A list of lists holds steps: the calls of each come after those
-    before. The column `function` or `tools` describes the functions.
+    "" among the values makes the argument optional; or a list of calls `{"name", "arguments"}`,
+    also in OpenAI's form. An empty list allows no call. A list of lists holds steps: the calls of
+    each come after those before. The column `function` or `tools` describes the functions.
 
     The calls are the column `tool_calls`, as OpenAI writes them, if a server has read them, else
-    those in the text. Numbers are equal by value, texts letter by letter; `strings="loose"` ignores
-    case, white space and marks between words. `rules="bfcl"` judges as bfcl-eval does. `parts` has
-    the shares of names, arguments and values that are right.
+    those in the text, as any model of `calls.FORMATS` writes them; one that can't be read is
+    `format`. Numbers are equal by value, texts letter by letter; `strings="loose"` ignores case,
+    white space and marks between words. `rules="bfcl"` judges as bfcl-eval does. `parts` has the
+    shares of names, arguments and values that are right.
 
     >>> row = {"function": [{"name": "f", "parameters": {"properties": {"n": {}}}}]}
     >>> ToolCalls()("[f(n=4)]", Sample('[{"f": {"n": [3, 4]}}]', columns=row)).correct
@@ -157,10 +159,13 @@ def _due(sample: Sample, rules: str) -> list[_Due]:
 def _stated(reference: str) -> list[_Due]:
     """The calls in the text of a reference."""
     steps = STRICT_JSON.decode(reference)
+    if isinstance(steps, Mapping):
+        steps = [steps]
     if not isinstance(steps, list):
         raise ValueError("it isn't a list of calls")
     if not (steps and all(isinstance(step, list) for step in steps)):
         steps = [steps]
+    steps = [[call for entry in step for call in _calls_of_message(entry)] for step in steps]
     return [
         _Due(name, allowed, step=number)
         for number, step in enumerate(steps)
@@ -169,9 +174,17 @@ def _stated(reference: str) -> list[_Due]:
     ]
 
 
+def _calls_of_message(entry: object) -> Sequence[object]:
+    """The calls of a message in OpenAI's form; any other entry as it is."""
+    if isinstance(entry, Mapping) and isinstance(entry.get("role"), str):
+        calls = entry.get("tool_calls")
+        return calls if isinstance(calls, list) else [entry]
+    return [entry]
+
+
 def _possible(entry: object) -> list[tuple[str, Mapping[str, list[Any]]]]:
     """A reference's entry, BFCL's possible answer or a call: names, and the values allowed."""
-    if isinstance(entry, Mapping) and "arguments" not in entry and (entry := _filled(entry)):
+    if isinstance(entry, Mapping) and not states_call(entry) and (entry := _filled(entry)):
         name, allowed = next(iter(entry.items()))
         if len(entry) == 1 and isinstance(allowed, dict) and _is_pattern(_filled(allowed)):
             return [(name, _filled(allowed))]
@@ -198,9 +211,10 @@ def _pattern(value: Any) -> Any:
 def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
     """A call that is due, with its function's description."""
     needed = {name for name, allowed in due.allowed.items() if "" not in allowed}
-    if functions and due.name not in functions:
+    name = next((name for name in functions if is_named(due.name, name)), due.name)
+    if functions and name not in functions:
         raise ValueError(f"no function is named {due.name!r:.80}")
-    function = functions.get(due.name, {})
+    due, function = replace(due, name=name), functions.get(name, {})
     if function.get("parameters") is None:
         return replace(due, required=sorted(needed))
     needed |= set(function["parameters"].get("required") or ())
