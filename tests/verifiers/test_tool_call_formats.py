@@ -58,7 +58,9 @@ def _tags(call: tuple[str, Arguments], parameter: str, value: Callable[[object],
     return "".join(parameter.format(key, value(one)) for key, one in call[1].items())
 
 
-def _each(one: str, write: Callable[[tuple[str, Arguments]], Any], between: str = "\n"):
+def _each(
+    one: str, write: Callable[[tuple[str, Arguments]], Any], between: str = "\n"
+) -> Callable[[Calls], str]:
     return lambda calls: between.join(one.format(call[0], write(call)) for call in calls)
 
 
@@ -390,11 +392,12 @@ def test_gpt_oss_calls_are_those_of_the_last_turn() -> None:
 def test_values_between_tags_may_be_python_s(text: str, value: object) -> None:
     xml = f"<function=f>\n<parameter=tags>{text}</parameter>\n</function>"
     for kind in ("array", "object", "boolean", None):
-        schema = {"type": kind} if kind else {}
+        schema: dict[str, Any] = {"type": kind} if kind else {}
         columns = {"tools": [{"name": "f", "parameters": {"properties": {"tags": schema}}}]}
         assert _verify(xml, [{"name": "f", "arguments": {"tags": value}}], columns).correct
-    for kind in ("string", ["string", "null"]):
-        columns = {"tools": [{"name": "f", "parameters": {"properties": {"tags": {"type": kind}}}}]}
+    for text_kind in ("string", ["string", "null"]):
+        schema = {"type": text_kind}
+        columns = {"tools": [{"name": "f", "parameters": {"properties": {"tags": schema}}}]}
         assert _verify(xml, [{"name": "f", "arguments": {"tags": text}}], columns).correct
 
 
