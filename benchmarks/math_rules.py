@@ -99,7 +99,7 @@ def steps(rows: list[Row]) -> Counter[str]:
         named = verdict is not None and verdict.message.startswith("by ")
         step = verdict.message.removeprefix("by ") if verdict and named else ""
         if verdict is None:
-            step = "a worker: sympy, math-verify"
+            step = "a worker: sympy"
         elif not named:
             step = "no comparison: no answer, or a reference that can't be read"
         found["the text, which is not mathematics" if step.startswith("the text:") else step] += 1

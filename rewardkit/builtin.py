@@ -36,6 +36,7 @@ def rewardkit_verifiers() -> Mapping[str, str]:
         "judge": "rewardkit.verifiers.judge.verifier:Judge",
         "json_schema": "rewardkit.verifiers.json_schema:JsonSchema",
         "math": "rewardkit.verifiers.math:Math",
+        "math_verify": "rewardkit.verifiers.math_verify:MathVerify",
         "motion": "rewardkit.verifiers.motion:motion",
         "motion_accuracy": "rewardkit.verifiers.motion:MotionAccuracy",
         "motion_format": "rewardkit.verifiers.motion:MotionFormat",

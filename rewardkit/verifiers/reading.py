@@ -10,7 +10,7 @@ OPEN_ANSWER = re.compile(r"<answer>", re.IGNORECASE | re.ASCII)
 CLOSE_ANSWER = re.compile(r"</answer>", re.IGNORECASE | re.ASCII)
 
 BOX_TOKEN = re.compile(
-    r"(?P<box>\\f?box(?:ed)?(?![a-zA-Z])\s*\{)"  # \boxed{, \fbox{, \box{
+    r"(?P<box>(?:\\{1,2}f?b|\x08)ox(?:ed)?(?![a-zA-Z])\s*\{)"  # \boxed{, \fbox{, \box{
     r"|\\boxed\s+(?P<bare>[^\s$\\{}]+)"  # \boxed 5
     r"|\\."  # an escaped brace or any other command
     r"|(?P<open>\{)|(?P<close>\})",
@@ -84,8 +84,8 @@ def _box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
     """Where the contents of the outermost boxes are, and where the last open box starts, or -1."""
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
-    word = text.find("box")  # braces before it close no box, and to search them takes long
-    first = len(text[:word].rstrip("f\\"))
+    word = text.find("ox")  # braces before it close no box, and to search them takes long
+    first = len(text[:word].rstrip("bf\\\x08"))
     for token in BOX_TOKEN.finditer(text, first) if word >= 0 else ():
         if token["box"]:
             opened.append(token.end())

@@ -12,6 +12,7 @@ from rewardkit.verifiers.announcement import ANNOUNCEMENT, LAST_PART, standing
 from rewardkit.verifiers.gsm8k import CHANGED_BEFORE, last_stated_number
 from rewardkit.verifiers.math.lexicon import SCALES
 from rewardkit.verifiers.math.parsed_answer import read_answer
+from rewardkit.verifiers.math.spelling import repaired
 from rewardkit.verifiers.reading import NUMBER, answer_block, boxes, closed_boxes
 
 LONGEST_SHORT = 200
@@ -319,7 +320,8 @@ def _boxed(text: str) -> list[str]:
 @lru_cache(maxsize=4096)
 def bare_reference(reference: str) -> str:
     """The reference without its box, its dollar signs and the words around it."""
-    found = boxes(reference) if "box" in reference else []
+    reference = repaired(reference)
+    found = boxes(reference) if "ox" in reference else []
     bare = (found[-1] if found else reference).strip()
     inside = bare.strip("$").strip()
     if "$" not in inside.replace(r"\$", ""):

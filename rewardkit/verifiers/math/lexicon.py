@@ -55,11 +55,6 @@ r"""\times between vectors, and between letters that may be vectors."""
 OVER: Final = listed(r"\overline \vec \hat \bar \tilde \widehat \mathring")
 """Accents: part of a variable's name."""
 
-FOREIGN: Final = listed(
-    r"\int \iint \iiint \oint \lim \limsup \liminf \sup \inf \nabla \deg \dim \ker"
-    r" \bigcup \bigcap \forall \exists \over \stackrel \cancel \substack"
-)
-"""Commands that we don't read and math-verify may."""
 SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
 MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
 

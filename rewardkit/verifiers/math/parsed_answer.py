@@ -98,6 +98,7 @@ def _calculates(run: str) -> bool:
     return len(run) == 1 or named or lexicon.ends_in_function(run) is not None
 
 
+_WORD = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?\s*(?:(?P<noon>[ap])\.?\s?m\.?"
@@ -114,15 +115,13 @@ REMEMBERED = 256
 class ParsedAnswer:
     """One side of a comparison.
 
-    `tree` is None where we can't read it, for the `reason` given; `foreign`: another reader may
-    know how. `words` are in one spelling if the side has only words; it is `verbal` where they
+    `tree` is None where we can't read it, for the `reason` given. `words` are in one spelling if the side has only words; it is `verbal` where they
     can't be mathematics.
     """
 
     text: str
     tree: Node | None = None
     reason: str = ""
-    foreign: bool = False
     words: str = ""
     verbal: bool = False
 
@@ -130,6 +129,11 @@ class ParsedAnswer:
     def readable(self) -> bool:
         """Whether the side has anything to compare."""
         return any(character.isalnum() or character in "\\∅" for character in self.text)
+
+    @property
+    def meaningful(self) -> bool:
+        """Whether it is mathematics, words or a notation that can be compared with others."""
+        return self.tree is not None or self.verbal or notation(self.text) is not None
 
 
 def read_answer(text: str) -> ParsedAnswer:
@@ -150,10 +154,10 @@ def _read_answer(text: str) -> ParsedAnswer:
     try:
         return ParsedAnswer(latex, read_canonical(spelled), words=words)
     except UnreadableError as error:
-        if not words and _ONLY_WORDS.fullmatch(plain):
+        if not words and _ONLY_WORDS.fullmatch(plain) and _WORD.search(plain):
             said = " ".join(re.sub("[{}]", " ", _TEXT.sub(r"\1", spelled).casefold()).split())
             words = lexicon.date(said.rstrip(" .")) or lexicon.ORDINAL.sub("", said.rstrip(" ."))
-        return ParsedAnswer(latex, None, str(error), error.foreign, words, bool(words))
+        return ParsedAnswer(latex, None, str(error), words, bool(words))
 
 
 def _time(text: str) -> Node | None:

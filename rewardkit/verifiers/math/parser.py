@@ -459,7 +459,11 @@ def _sum(tokens: Tokens) -> Node:
                 terms = _continued("sum", terms, _with_number(tokens, terms, last))
             else:
                 terms.append(_with_sign(sign, _signed(tokens)))
-    return _with_last_unit(terms) if len(terms) > 1 else terms[0]
+    total = _with_last_unit(terms) if len(terms) > 1 else terms[0]
+    if tokens.next == Token("command", r"\over", tokens.next.spaced):  # 1+2 \over 3+4
+        tokens.take()
+        return Product((total, reciprocal(_sum(tokens))))
+    return total
 
 
 def _with_number(tokens: Tokens, known: list[Node], last: Node) -> Node:
@@ -536,7 +540,7 @@ def _factor_after_operator(tokens: Tokens) -> Node:
 
 _STARTERS = frozenset("(⦃[{|⌊⌈√π∞⟨∠△‖" + lexicon.CURRENCY_SIGNS)
 _VALUE_KINDS = frozenset(("symbol", "word", "begin", "command", "number", "numeral"))
-_SUFFIX_COMMANDS = lexicon.MODULO | {r"\choose"}
+_SUFFIX_COMMANDS = lexicon.MODULO | {r"\choose", r"\over"}
 _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
 
 
@@ -941,9 +945,9 @@ def _command(tokens: Tokens, command: str) -> Node:
     """A LaTeX command with its arguments."""
     if command == r"\frac":
         over = _half(tokens)
-        if over == Symbol("d"):
-            raise UnreadableError("a derivative", foreign=True)
         under = _half(tokens)
+        if over == Symbol("d") and (variable := _without_differential(under)[1]) is not None:
+            return Call("derivative", (_depending(_term(tokens), variable), variable))
         differentials = differential(over), differential(under)
         if None not in differentials:
             return Symbol("/".join(map(str, differentials)))  # dy/dx, which nothing cancels
@@ -957,7 +961,7 @@ def _command(tokens: Tokens, command: str) -> Node:
         return _binomial(over, _half(tokens))
     if command in lexicon.OVER:
         return _accented(tokens, command)
-    raise UnreadableError(f"the command {command}", foreign=command in lexicon.FOREIGN)
+    raise UnreadableError(f"the command {command}")
 
 
 def _binomial(over: Node, under: Node) -> Node:
@@ -1112,7 +1116,7 @@ def _over_index(body: Node, index: Symbol | Constant) -> tuple[Node, Symbol]:
 def _integral(tokens: Tokens) -> Node:
     r"""What follows \int: two bounds, the integrand and dx."""
     if not tokens.mark("_"):
-        raise UnreadableError("an integral without bounds", foreign=True)
+        raise UnreadableError("an integral without bounds")
     low = _argument(tokens)
     tokens.expect("^")
     high = _argument(tokens)
@@ -1122,10 +1126,11 @@ def _integral(tokens: Tokens) -> Node:
         integrand, variable, outside = _without_differential(_signed(tokens))
         terms.append(_with_sign(sign, integrand))
         if variable is not None:  # what follows dx is outside
-            integral = Call("integral", (summed(terms), variable, low, high))
+            integrand = _depending(summed(terms), variable)
+            integral = Call("integral", (integrand, variable, low, high))
             return multiplied([integral, *outside])
         sign = tokens.mark("+-")
-    raise UnreadableError("an integral without a variable", foreign=True)
+    raise UnreadableError("an integral without a variable")
 
 
 def _without_differential(node: Node) -> tuple[Node, Symbol | None, list[Node]]:
@@ -1184,7 +1189,21 @@ def _limit(tokens: Tokens) -> Node:
     tokens.expect("}")
     if not isinstance(variable, Symbol):
         raise UnreadableError("a limit over no variable")
-    return Call("limit", (_term(tokens), variable, negative(target) if negated else target, side))
+    body = _depending(_term(tokens), variable)
+    return Call("limit", (body, variable, negative(target) if negated else target, side))
+
+
+def _depending(body: Node, variable: Symbol) -> Node:
+    """The body with v_t as a function of t where t is its variable."""
+    names = {Symbol(name): name.partition("_") for name in symbols(body)}
+    return substituted(
+        body,
+        {
+            symbol: Call(f"{letter}()", (Symbol(subscript),))
+            for symbol, (letter, _, subscript) in names.items()
+            if variable.name in re.findall(r"[a-zA-Z]+", subscript)
+        },
+    )
 
 
 def _side_of_limit(tokens: Tokens) -> Number:

@@ -7,6 +7,7 @@ a repeating decimal or a remark in brackets. Every other module reads what these
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Callable
@@ -80,12 +81,22 @@ def collapsed(text: str) -> str:
     return _TEXT_OPENS.sub(r"\\text{\1", text) if r"\text" in text else text
 
 
-_ESCAPES = {"\t": "t", "\r": "r", "\x0c": "f", "\x08": "b", "\x07": "a", "\x0b": "v"}
-_DAMAGED = re.compile("[\t\r\x07\x08\x0b\x0c]|<su[pb]>|\\\\[\\\\\n]")
+_GLUED = (
+    r"\\(qquad|quad|cdot(?!s)|times|div|pi|pm(?!b)|ln|leq|geq|neq|le(?!q)|ge(?!q)|ne(?!q|g)|in(?!t|f))"
+    r"(?=[a-zA-Z](?![a-zA-Z]))"
+)
+"""A command before a letter that a missing space has joined to it."""
+_ESCAPES = {"\n": "n", "\t": "t", "\r": "r", "\x0c": "f", "\x08": "b", "\x07": "a", "\x0b": "v"}
+_DAMAGED = re.compile(
+    "[\t\r\x07\x08\x0b\x0c]|<su[pb]>|\\\\[\\\\\n]|&[a-z]{2,5};|\n[ean]|[0-9)}\\]]or[-+0-9(\\\\a-z]"
+    rf"|{_GLUED}"
+)
 _ESCAPED = re.compile(
     r"[\x07\x08\x0b\x0c](?=[a-z])|\t(?=ext|imes|heta|[dt]?frac|an\b|au\b|riangle)"
-    r"|\r(?=ight|ho\b|angle|brace|floor|ceil|vert)"
+    r"|\r(?=ight|ho\b|angle|brace|floor|ceil|vert)|\n(?=eq?\b|abla\b|otin\b)"
 )
+_GLUED_COMMAND = re.compile(_GLUED)
+_GLUED_OR = re.compile(r"(?<=[0-9)}\]])or(?=[-+0-9(\\]|[a-z]\s?[=<>])")
 _TAG = re.compile(r"<su([pb])>([^<>]*)</su\1>")
 _BROKEN = re.compile(r"\\\n\s*(?=circ|pi|frac|sqrt|text)")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3}|(?:pi|pm|le|ge|ne|ln)(?![a-zA-Z]))")
@@ -99,6 +110,8 @@ def repaired(text: str) -> str:
     if not _DAMAGED.search(text):
         return text
     text = _ESCAPED.sub(lambda escape: "\\" + _ESCAPES[escape.group()], text)
+    text = _GLUED_COMMAND.sub(r"\\\1 ", html.unescape(text))
+    text = _GLUED_OR.sub(" or ", text)
     text = _TAG.sub(lambda tag: f"{'^' if tag[1] == 'p' else '_'}{{{tag[2]}}}", text)
     text = _BROKEN.sub(r"\\", text).replace(r"\textcirc", r"\circ")
     return text if "begin" in text else _DOUBLED.sub(r"\\", text)
@@ -374,6 +387,8 @@ _DIGITS_IN_BRACKETS = (
     r"(?:\A|(?<=[\s=(,]))(?:\\text\s*\{|[({])\s{0,4}"
     r"([A-F]{1,40}|(?=[^\s)}]*[0-9])[0-9A-Fa-f]{1,40})\s{0,4}[)}](?=\s{0,4}_)"
 )
+_NAMED = "sin|cos|tan|cot|sec|csc|ln|log|lg"
+
 _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     (r"f(x) = x, \forall x", "forall", r"(?<=\S)[\s,;]*\\forall(?![a-zA-Z])\s*", " for all "),
     (r"x^2+\text{const}", "const", r"\\text\{\s*const(?:ant)?\.?\s*\}", "C"),
@@ -440,6 +455,13 @@ _ROWS: tuple[tuple[str, str, str, Replacement], ...] = (
     ("C_9^4", "C_", _CHOSEN, _chosen),
     (r"\frac{d}{dx}f(x)", r"\frac", _DERIVED, r"\\frac{d\2}{d\1}"),
     (r"\ell: 2x+3y=5", ":", _LINE, ""),
+    (
+        r"{x}_1, {\log}_2",
+        "}",
+        r"(?:(?<![a-zA-Z\\}\])^_\s])|(?<=[-+/=,(}]\s))\{\s*(\\?[a-zA-Z]+)\s*\}\s*(?=[_^])",
+        r"\1 ",
+    ),
+    (r"{\sin^{2}}x", "}", rf"\{{\s*(\\(?:{_NAMED})\s*[_^]\s*\{{[^{{}}]*\}})\s*\}}", r"\1 "),
     ("(1010)_2, {1F}_{16}", "_", _DIGITS_IN_BRACKETS, r"\1"),
 )
 """An example, what a text must contain for the rewrite to apply, the pattern, the replacement."""

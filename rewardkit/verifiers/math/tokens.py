@@ -136,7 +136,7 @@ class _Lexer:
     def _environment(self, name: str) -> None:
         match = _ENVIRONMENT.match(self.text, self.at)
         if match is None:
-            raise UnreadableError("an environment that isn't read", foreign=True)
+            raise UnreadableError("an environment that isn't read")
         self.at = match.end()
         self._add(name, match[1])
 

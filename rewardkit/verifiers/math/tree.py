@@ -11,11 +11,7 @@ from typing import Any, ClassVar
 
 
 class UnreadableError(Exception):
-    """The text isn't mathematics that the parser reads. `foreign`: math-verify may read it."""
-
-    def __init__(self, reason: str, *, foreign: bool = False) -> None:
-        super().__init__(reason)
-        self.foreign = foreign
+    """The text isn't mathematics that the parser reads."""
 
 
 class Node:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from rewardkit.errors import Unavailable
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.math import fallback, tree
+from rewardkit.verifiers.math import symbolic, tree
 from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.values import (
     Percent,
@@ -38,7 +38,9 @@ LONGEST = 4_000
 MOST_BOXES = 16
 """Maximum number of different boxes to compare one by one; more are a list of guesses."""
 
-_PLAIN = re.compile(r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?)\.?\s*\$?\s*")
+_PLAIN = re.compile(
+    r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?|[-+]?[0-9]{1001,100000})\.?\s*\$?\s*"
+)
 _CAPITALS = re.compile(r"(?:\\(?:text)?\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\?\})?")
 _MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
@@ -124,7 +126,8 @@ class Math:
     def notes(self, sample: Sample, /) -> list[str]:
         """Remark on damaged LaTeX, and on a decimal that looks rounded while values are exact."""
         bare = bare_reference(sample.reference)
-        found = ["the LaTeX is damaged and read as repaired"] * (repaired(bare) != bare)
+        damaged = repaired(sample.reference) != sample.reference
+        found = ["the LaTeX is damaged and read as repaired"] * damaged
         node = read_answer(bare).tree
         if node is not None and self.rounding == "exact" and looks_rounded(node):
             found.append("looks rounded; rounding='reference' accepts what rounds to it")
@@ -132,7 +135,6 @@ class Math:
 
     def prepare(self) -> None:
         """Load the engines."""
-        fallback.prepare()
         with contextlib.suppress(Unavailable):  # most answers need no flint
             load_flint()
             Math()(r"\boxed{\int_0^1 3n^2\,dn}", Sample("2"))  # a first integral imports a lot
@@ -149,6 +151,9 @@ class Math:
         if not mine.text:
             return Verdict.wrong(Failure.NO_ANSWER, message="the box is empty")
         found = self.compare_parsed(mine, gold, answer)
+        if not found.equal and not gold.meaningful:
+            message = f"the reference {reference!r} can't be read: {gold.reason}"
+            return Verdict.unjudged(message, answer=answer)
         return None if found.equal is None else self._judged(found.equal, found.step, answer, mine)
 
     def compare(self, answer: str, reference: str) -> Verdict:
@@ -156,19 +161,9 @@ class Math:
         if (quick := self.compare_quick(answer, reference)) is not None:
             return quick
         mine, gold = read_answer(answer), read_answer(reference)
-        one, other = mine.tree, gold.tree
-        if one is not None and other is not None:
-            same = fallback.equal_by_sympy(one, other)
-            return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
-        if lacking := fallback.missing_math_verify():
-            message = f"this LaTeX needs another reader: {lacking}"
-            return Verdict.unjudged(message, answer=answer)
-        if fallback.readable(gold.text):
-            same = fallback.equal_by_math_verify(mine.text, gold.text)
-            return self._judged(same, "math-verify", answer, mine)
-        if other is None:
-            return Verdict.unjudged(f"the reference {reference!r} can't be read", answer=answer)
-        return self._judged(False, f"the text: {mine.reason}", answer, mine)
+        assert mine.tree is not None and gold.tree is not None  # else the quick comparison decides
+        same = symbolic.equal_by_sympy(mine.tree, gold.tree)
+        return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
 
     def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
         """Whether the answer equals the reference, and the step that decided it."""
@@ -189,7 +184,7 @@ class Math:
             return Comparison(True, "exact numbers, in the spelling of a locale")
         one, other = mine.tree, gold.tree
         if one is None or other is None:
-            return _unread(mine, gold)
+            return Comparison(False, f"the text: {mine.reason or gold.reason}")
         return compare(one, other, Policy(self.tolerance, self.units, self.percent, self.rounding))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
@@ -236,18 +231,11 @@ def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
     meant = notation(gold.text)
     if meant is not None and meant == notation(mine.text):
         return True
+    if not gold.meaningful and mine.text.casefold() == gold.text.casefold():
+        return True
     if not (mine.words and gold.words and (gold.verbal or mine.verbal)):
         return False
     return mine.words == gold.words or predicate(mine.words) == gold.words
-
-
-def _unread(mine: ParsedAnswer, gold: ParsedAnswer) -> Comparison:
-    """The outcome for a side that the parser refuses."""
-    if mine.foreign or gold.foreign:
-        return Comparison(None, "another reader is needed")
-    if gold.tree is None and "\\" in gold.text and not gold.verbal and notation(gold.text) is None:
-        return Comparison(None, "the reference is not understood")
-    return Comparison(False, f"the text: {mine.reason or gold.reason}")
 
 
 def _too_much(found: list[str], reference: str) -> Verdict | None:

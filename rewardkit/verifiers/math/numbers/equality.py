@@ -136,7 +136,7 @@ class _AtPoints:
         self.size = len(parts)
         self.real = tree.Constant("i") not in parts
         calls = {part.name for part in parts if isinstance(part, tree.Call)}
-        self.limits = not calls.isdisjoint(("integral", "limit", "sum", "prod"))  # not written out
+        self.limits = not calls.isdisjoint(_UNWORKED)  # not written out
         self.natural_log = tree.Constant("e") in parts or not calls.isdisjoint(("ln", "exp"))
         self.folded = "abs" in calls and calls.isdisjoint(("log", "ln", "lg"))
         self.changes = changes(parts)
@@ -299,6 +299,7 @@ def written_out(node: Node) -> Node:
 
 
 _SERIES = ("sum", "prod")
+_UNWORKED = ("integral", "limit", "derivative", *_SERIES)
 _WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod"))
 _BY_GAMMA = frozenset(("factorial", "binomial"))
 _PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
