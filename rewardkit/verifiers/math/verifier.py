@@ -161,8 +161,8 @@ class Math:
         if (quick := self.compare_quick(answer, reference)) is not None:
             return quick
         mine, gold = read_answer(answer), read_answer(reference)
-        assert mine.tree is not None and gold.tree is not None  # else the quick comparison decides
-        same = symbolic.equal_by_sympy(mine.tree, gold.tree)
+        one, other = mine.tree, gold.tree
+        same = None if one is None or other is None else symbolic.equal_by_sympy(one, other)
         return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
 
     def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
