@@ -115,8 +115,8 @@ REMEMBERED = 256
 class ParsedAnswer:
     """One side of a comparison.
 
-    `tree` is None where we can't read it, for the `reason` given. `words` are in one spelling if the
-    side has only words; it is `verbal` where they can't be mathematics.
+    `tree` is None where we can't read it, for the `reason` given. `words` are in one spelling if
+    the side has only words; it is `verbal` where they can't be mathematics.
     """
 
     text: str
