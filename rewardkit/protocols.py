@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from rewardkit.errors import UsageError
-from rewardkit.records import Completion, Sample, Sampling, Verdict
+from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
 
 Judged = Verdict | bool | float
 
@@ -131,7 +131,9 @@ class DeclaresForms(Protocol):
     reads: tuple[str, ...]
 
 
-_DECLARATIONS = ("thinking", "deadline", "needs_reference", "reads", "reads_list")
+_DECLARATIONS = (
+    *("thinking", "deadline", "needs_reference", "reads", "reads_list", "reference_columns"),
+)
 
 
 def with_declarations(wrapper: Any, verifier: object) -> Any:
@@ -163,6 +165,43 @@ def reads_list(verifier: object) -> bool:
         return True
     members = verifier.members if isinstance(verifier, CompositeVerifier) else {}
     return any(map(reads_list, members.values()))
+
+
+def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
+    """Return whether a row must have a reference for this verifier.
+
+    A verifier that reads none says so with an attribute: `needs_reference = False`.
+    """
+    return getattr(_verifier_of_row(verifier, columns), "needs_reference", True)
+
+
+def reads_objects(verifier: Verifier, columns: Mapping[str, object]) -> bool:
+    """Return whether a row's reference may be an object, which the verifier gets as its JSON.
+
+    It may for a verifier whose reference is JSON (`reads_list`), and for one that needs none.
+    """
+    chosen = _verifier_of_row(verifier, columns)
+    if isinstance(chosen, CompositeVerifier):
+        return all(reads_objects(member, columns) for member in chosen.members.values())
+    return getattr(chosen, "reads_list", False) or not needs_reference(chosen, columns)
+
+
+def reference_columns(verifier: object) -> tuple[str, ...]:
+    """Return the columns that may hold a row's reference where none is named, by preference.
+
+    A verifier names columns of its own with an attribute: `reference_columns = ("schema",)`.
+    """
+    first, *others = REFERENCE_COLUMNS
+    members = verifier.members.values() if isinstance(verifier, CompositeVerifier) else ()
+    own = [getattr(one, "reference_columns", ()) for one in (verifier, *members)]
+    return tuple(dict.fromkeys([first, *(name for names in own for name in names), *others]))
+
+
+def _verifier_of_row(verifier: Any, columns: Mapping[str, object]) -> Any:
+    """The verifier that a row names, where rows name theirs and it is known."""
+    return (
+        verifier.verifier_of(columns) or verifier if hasattr(verifier, "verifier_of") else verifier
+    )
 
 
 def verifier_for(reading: str, readings: Mapping[str, Verifier], task: str) -> Verifier:

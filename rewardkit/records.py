@@ -247,7 +247,7 @@ _PLAIN_FIELDS = (
 )
 """Fields of a verdict that a verifier may fill with anything, and what they must hold."""
 
-REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label")
+REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label", "target")
 """Default columns of the reference; the first that a row has counts."""
 
 
@@ -269,6 +269,26 @@ def references_of(value: object) -> tuple[str, ...]:
             inside = "" if alternatives is not value else "a list with "
             raise TypeError(f"{inside}a value of type {type(one).__name__}")
     return tuple(str(one) for one in alternatives if one is not None and one == one)
+
+
+def refuse_object(reference: object) -> None:
+    """Raise TypeError, which names the key to use, if a reference is an object or a list of them.
+
+    For verifiers that compare with an answer, which is one of the object's values.
+    """
+    value = _as_python(reference)
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if not isinstance(first, Mapping):
+        return
+    what = "an object" if first is value else "a list of objects"
+    if not first:
+        raise TypeError(f"{what} without a key")
+    key = next((name for name in REFERENCE_COLUMNS if name in first), next(iter(first)))
+    keys = ", ".join(map(str, first))
+    raise TypeError(
+        f"{what} with {keys:.80}, and the verifier compares with an answer: use the value of "
+        f"{key!r}"
+    )
 
 
 def _as_python(value: object) -> object:

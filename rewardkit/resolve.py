@@ -19,7 +19,7 @@ from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader
 from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Judged, Task, Verifier, with_declarations
-from rewardkit.records import REFERENCE_COLUMNS, Sample
+from rewardkit.records import Sample
 
 SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
 
@@ -54,8 +54,8 @@ class Resolved:
 
     verifier: Verifier
     task: Task | None = None
-    reference_columns: Sequence[str] = REFERENCE_COLUMNS
-    """The columns of a row that may hold the reference itself."""
+    reference_columns: Sequence[str] | None = None
+    """The columns of a row that may hold the reference itself; None: the verifier's usual ones."""
 
     @property
     def control(self) -> Control | None:
@@ -69,8 +69,8 @@ class Resolved:
     def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
         """Return the reader of rows, or of the reference in `columns` alone."""
         if columns is None:
-            return SampleReader(self.reference_columns, self.task)
-        return SampleReader(columns)
+            return SampleReader(self.reference_columns, self.task, self.verifier)
+        return SampleReader(columns, verifier=self.verifier)
 
 
 def timeout_of(task: Task | None) -> float | None:

@@ -25,11 +25,17 @@ from rewardkit.harness.prompts.strategies import (
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.boundary import judges_elsewhere
 from rewardkit.judging.crashes import USUAL_FORM
-from rewardkit.protocols import NotesReferences, PreparedVerifier, Task, Verifier, quick_verdict
+from rewardkit.protocols import (
+    NotesReferences,
+    PreparedVerifier,
+    Task,
+    Verifier,
+    needs_reference,
+    quick_verdict,
+)
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.resolve import resolve_verifier, timeout_of
 from rewardkit.thinking import thinking_of
-from rewardkit.verifiers.by_row import needs_reference
 
 REFERENCES = ("7", "A", "(1.0), (2.0), (3.0), (4.0), (5.0)")
 UNREADABLE = ("¤", "seven or so", '{"')

@@ -12,7 +12,7 @@ import typer
 from rewardkit.cli.arguments import echo, key_values
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
-from rewardkit.protocols import ExplainingVerifier
+from rewardkit.protocols import ExplainingVerifier, needs_reference
 from rewardkit.records import Sample, Verdict
 from rewardkit.verdict_tables import outcome, short_text
 
@@ -44,7 +44,6 @@ def verify_command(
 ) -> None:
     """Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged."""
     from rewardkit.api import load_verifier, verify
-    from rewardkit.verifiers.by_row import needs_reference
 
     completion = sys.stdin.read() if text == "-" else text
     loaded = load_verifier(verifier, **verifier_args)

@@ -14,9 +14,8 @@ import msgspec
 
 from rewardkit.curate.problems import Judge, Problem, Problems
 from rewardkit.errors import DataError
-from rewardkit.protocols import NotesReferences, Verifier
+from rewardkit.protocols import NotesReferences, Verifier, needs_reference
 from rewardkit.records import Sample
-from rewardkit.verifiers.by_row import needs_reference
 
 _PROOF = re.compile(r"\b(?:prove|show|demonstrate|verify) that\b|\bprove\b.{0,80}[.:]", re.I | re.S)
 _FIGURE = re.compile(

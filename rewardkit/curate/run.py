@@ -39,7 +39,6 @@ from rewardkit.harness.store.files import read_toml, replace_text, replaced_file
 from rewardkit.harness.store.rollouts import find_rollouts
 from rewardkit.harness.store.run_folder import REPORT, find_runs
 from rewardkit.lazy import needs_extra
-from rewardkit.records import REFERENCE_COLUMNS
 from rewardkit.transcripts import QUESTION_COLUMNS, question_in
 
 DROPPED, SETTINGS, SCORED = "dropped.parquet", "curate.toml", "scored"
@@ -72,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     verifier: str = ""
     """The verifier that judges a file; runs are judged already."""
     reference_field: str = ""
-    """The column of a file with the reference; "" takes the first of REFERENCE_COLUMNS."""
+    """The column of a file with the reference; "" takes the usual ones."""
     keep: str = ""
     """The shares of right completions of the problems to keep, LOW..HIGH; "" keeps all."""
     keep_by: Literal["point", "interval"] = "point"
@@ -220,18 +219,12 @@ def _judged_runs(
     plan = plan_scoring(
         Path(settings.rollouts or paths[0]),
         VerifierChoice(verifier=settings.verifier),
-        FileFields(reference=settings.reference_field or _reference_field(paths[0])),
+        FileFields(reference=settings.reference_field or None),
         ScoreOutput(output_dir=output_dir / SCORED),
         data=str(paths[0]) if settings.rollouts else None,
     )
     score(plan, reporter, spread)
     return [output_dir / SCORED]
-
-
-def _reference_field(path: Path) -> str | None:
-    """The first of the usual columns that the file's first row has."""
-    first = next(iterate_rows(path), {})
-    return next((name for name in REFERENCE_COLUMNS if name in first), None)
 
 
 def _by_difficulty(findings: Iterable[Finding], settings: Settings) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.judging.boundary import judge_many
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.protocols import Task, Verifier
+from rewardkit.protocols import Task, Verifier, needs_reference, reads_objects, reference_columns
 from rewardkit.records import (
-    REFERENCE_COLUMNS,
     Failure,
     Sample,
     Verdict,
     plain_columns,
     references_of,
+    refuse_object,
 )
 from rewardkit.transcripts import last_calls, last_message
 
@@ -29,18 +29,52 @@ NO_REFERENCE = "there is no reference"
 """The start of the message of a verdict on a row without a completion or a reference."""
 
 
+def references_in(
+    row: Row,
+    names: Sequence[str],
+    verifier: Verifier | None,
+    value_of: Callable[[Row, str], object] = lambda row, name: row[name],
+) -> tuple[str, ...]:
+    """The references in the first of the columns that the row fills; () if it fills none.
+
+    A row's column `reference` counts even if it is empty. True and false in `label` say whether a
+    completion is right, and are no reference.
+
+    DataError names the column whose value `verifier` can't take: an object, for a verifier that
+    compares with an answer, or what is neither text, a number nor a list of them.
+    """
+    if "reference" in row and "reference" in names:
+        names = ["reference"]
+    for name in names:
+        value = value_of(row, name)
+        if name == "label" and isinstance(value, bool):
+            continue
+        try:
+            if verifier is not None and not reads_objects(verifier, row):
+                refuse_object(value)
+            if references := references_of(value):
+                return references
+        except TypeError as error:
+            raise DataError(
+                f"the reference in the column {name!r} is {error}; it must be text, a number, or "
+                "a list of them, of which one must be met"
+            ) from error
+    return ()
+
+
 @dataclass(frozen=True)
 class SampleReader:
-    """Reads the sample of a row.
+    """Reads the sample of a row for `verifier`.
 
     The reference is in the column `reference` if the row has it, else in the first of `columns`
-    that the row fills; () reads none. With a `task`, a
-    row without a column `reference` is read as evaluation reads it, and from `columns` only if the
-    task can't read it.
+    that the row fills; None: the verifier's usual ones, () reads none. With a `task`, a row without
+    a column `reference` is read as evaluation reads it, and from `columns` only if the task can't
+    read it.
     """
 
-    columns: Sequence[str] = REFERENCE_COLUMNS
+    columns: Sequence[str] | None = None
     task: Task | None = None
+    verifier: Verifier | None = None
 
     def __call__(self, row: Row, index: int = 0, question: str = "") -> Sample | Verdict:
         """Return the row's sample, or an unjudged verdict if its reference is empty.
@@ -53,39 +87,34 @@ class SampleReader:
         try:
             return _task_sample(self.task, plain_columns(row), index, question)
         except DataError:
-            if not any(name in row for name in self.columns):
+            if not any(name in row for name in self._names):
                 raise
             return self._from_columns(row, index, question)
 
+    @property
+    def _names(self) -> Sequence[str]:
+        return reference_columns(self.verifier) if self.columns is None else self.columns
+
     def _from_columns(self, row: Row, index: int, question: str) -> Sample | Verdict:
-        names = [name for name in self.columns if name in row]
-        if "reference" in names:  # a host gave it; no other column takes its place
-            names = ["reference"]
-        if self.columns and not names:
+        names = [name for name in self._names if name in row]
+        needed = self.verifier is None or needs_reference(self.verifier, row)
+        if self._names and (needed or self.columns) and not names:
             raise DataError(
-                f"row {index + 1} has no column {' or '.join(map(repr, self.columns))} to read "
+                f"row {index + 1} has no column {' or '.join(map(repr, self._names))} to read "
                 f"the reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name "
                 "the column with reference="
             )
-        filled = filter(None, (_references(row, name, index) for name in names))
-        references = next(filled, ()) if names else ("",)
-        if not references:
+        try:
+            references = references_in(row, names, self.verifier)
+        except DataError as error:
+            raise DataError(f"row {index + 1}: {error}") from error
+        if names and needed and not references:
             return Verdict.unjudged(
                 f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
             )
         question = str(row.get("question") or question)
-        first, *others = references
+        first, *others = references or ("",)
         return Sample(first, question, columns=plain_columns(row), references=tuple(others))
-
-
-def _references(row: Row, name: str, index: int) -> tuple[str, ...]:
-    try:
-        return references_of(row[name])
-    except TypeError as error:
-        raise DataError(
-            f"row {index + 1}: the reference in the column {name!r} is {error}; it must be text, a "
-            "number, or a list of them, of which one must be met"
-        ) from error
 
 
 def _task_sample(task: Task, row: Row, index: int, question: str) -> Sample:

@@ -31,8 +31,8 @@ from rewardkit.frameworks.openrlhf import completion_of, single
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.printable import get_logger
-from rewardkit.protocols import Verifier
-from rewardkit.records import REFERENCE_COLUMNS, Sample, Verdict
+from rewardkit.protocols import Verifier, needs_reference, reference_columns
+from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
 from rewardkit.server.requests import (
     GymRequest,
@@ -123,8 +123,9 @@ class ScoringServer:
     async def score(self, request: Request) -> Response:
         """`POST /v1/score`: verdicts, in order."""
         body = await read_body(request, ScoreRequest, largest=self.settings.largest_body)
+        verifier = self.verifiers.find(body.verifier, body.parameters)
         items = [
-            (item.completion, _sample(item.reference, item.question, item.columns))
+            (item.completion, _sample(verifier, item.reference, item.question, item.columns))
             for item in body.items
         ]
         verdicts = await self.verdicts(
@@ -154,7 +155,7 @@ class ScoringServer:
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
         body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
-        sample = _sample(body.label, body.prompt)
+        sample = _sample(self._default_verifier(request), body.label, body.prompt)
         (verdict,) = await self._default_verdicts(request, [(body.response, sample)])
         return Answer(verdict.score or 0.0)
 
@@ -166,8 +167,9 @@ class ScoringServer:
         body = await read_body(request, RewardRequest, largest=self.settings.largest_body)
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
+        verifier = self._default_verifier(request)
         items = [
-            (completion_of(query, prompt), _sample(label))
+            (completion_of(query, prompt), _sample(verifier, label))
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
         verdicts = await self._default_verdicts(request, items)
@@ -187,7 +189,8 @@ class ScoringServer:
             raise HTTPException(422, str(error)) from error
         own = GymRequest.__struct_fields__
         columns = {name: value for name, value in content.items() if name not in own}
-        sample = _sample(_gym_reference(columns), columns=columns)
+        verifier = self._default_verifier(request)
+        sample = _sample(verifier, _gym_reference(verifier, columns), columns=columns)
         (verdict,) = await self._default_verdicts(request, [(reply, sample)])
         facts = {
             "reward": verdict.score or 0.0,
@@ -238,8 +241,13 @@ class ScoringServer:
         self, request: Request, items: Sequence[ScoredItem]
     ) -> list[Verdict]:
         """The verdicts of the verifier that the path names, or else of the only one."""
-        name = request.path_params.get("verifier") or self.verifiers.default
-        return await self.verdicts(request, name, items)
+        return await self.verdicts(request, self._default_name(request), items)
+
+    def _default_name(self, request: Request) -> str:
+        return request.path_params.get("verifier") or self.verifiers.default
+
+    def _default_verifier(self, request: Request) -> Verifier:
+        return self.verifiers.find(self._default_name(request), {})
 
     def timed(self, handle: Handler) -> Handler:
         """The handler of a route that scores; its requests count in the latency."""
@@ -299,24 +307,31 @@ def create_app(settings: ServerSettings) -> Starlette:
 
 
 def _sample(
-    reference: object, question: object = "", columns: Mapping[str, object] | None = None
+    verifier: Verifier,
+    reference: object,
+    question: object = "",
+    columns: Mapping[str, object] | None = None,
 ) -> Sample | Verdict:
     """A sample, or an unjudged verdict without a reference. HTTPException 422 for another type."""
     try:
         asked = "" if question is None else str(question)
-        sample = SampleReader(("reference",))({"reference": reference}, question=asked)
+        reader = SampleReader(("reference",), verifier=verifier)
+        sample = reader({"reference": reference}, question=asked)
     except DataError as error:
         raise HTTPException(422, str(error)) from error
     return sample if isinstance(sample, Verdict) else replace(sample, columns=columns or {})
 
 
-def _gym_reference(columns: dict[str, Any]) -> object:
+def _gym_reference(verifier: Verifier, columns: dict[str, Any]) -> object:
     row = reference_row(columns)
-    for name in REFERENCE_COLUMNS:
+    names = reference_columns(verifier)
+    for name in names:
         if row.get(name) is not None:
             return row[name]
-    names = ", ".join(("expected_answer", *REFERENCE_COLUMNS))
-    raise HTTPException(422, f"the row has no reference; name it {names}")
+    if not needs_reference(verifier, columns):
+        return ""
+    listed = ", ".join(("expected_answer", *names))
+    raise HTTPException(422, f"the row has no reference; name it {listed}")
 
 
 class OfferedVerifiers:

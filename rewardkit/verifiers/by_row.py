@@ -52,12 +52,3 @@ class ByRow(Combination):
             f"the column {self.column!r} names the verifier {named!r:.60}, which isn't one of "
             f"{', '.join(self.verifiers)}"
         )
-
-
-def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
-    """Return whether a row must have a reference for this verifier.
-
-    A verifier that reads none says so with an attribute: `needs_reference = False`.
-    """
-    chosen = verifier.verifier_of(columns) if isinstance(verifier, ByRow) else verifier
-    return getattr(chosen, "needs_reference", True)

@@ -47,6 +47,7 @@ class JsonSchema:
     thinking: ClassVar = "strip"
     reads: ClassVar = ("xml",)
     needs_reference: ClassVar[bool] = False
+    reference_columns: ClassVar = ("schema",)
 
     form: Form = "json"
 

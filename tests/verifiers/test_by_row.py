@@ -1,8 +1,9 @@
 import pytest
 
 from rewardkit.judging import judge_many
+from rewardkit.protocols import needs_reference
 from rewardkit.records import Sample
-from rewardkit.verifiers.by_row import ByRow, needs_reference
+from rewardkit.verifiers.by_row import ByRow
 from rewardkit.verifiers.exact import Exact, Regex
 from rewardkit.verifiers.gsm8k import XmlCount
 from rewardkit.verifiers.math import Math

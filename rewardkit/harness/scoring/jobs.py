@@ -209,7 +209,7 @@ class FileJob(_JobOptions):
             return None
         fields = self.columns.completions
         where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
-        return missing(row, number, f"no text in {where}", "--completion-field")
+        return missing(row, number, f" has no text in {where}", "--completion-field")
 
     def _lacks_reference(self, row: Mapping[str, Any], number: int) -> DataError | None:
         return self._judgeable(row, number)[1]
@@ -217,7 +217,7 @@ class FileJob(_JobOptions):
     def _lacks_group(self, row: Mapping[str, Any], number: int) -> DataError | None:
         known = self._judgeable(row, number)[0].columns
         lacking = [name for name in self.group_by if name not in known]
-        return missing(row, number, f"no {lacking[0]!r}", "--group-by") if lacking else None
+        return missing(row, number, f" has no {lacking[0]!r}", "--group-by") if lacking else None
 
     def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, NoReference | None]:
         """A row's sample, and the error if it has no reference."""

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.store.data_files import field_value, is_sample_line
-from rewardkit.protocols import Verifier
-from rewardkit.records import Completion, references_of, token_count
+from rewardkit.judging.rows import references_in
+from rewardkit.protocols import Verifier, needs_reference, reference_columns
+from rewardkit.records import Completion, token_count
 from rewardkit.transcripts import last_calls, last_message
-from rewardkit.verifiers.by_row import needs_reference
 
 COMPLETION_FIELDS = (
     *("completion", "response", "output", "generation", "completions", "responses", "outputs"),
@@ -84,7 +84,7 @@ class FileFields:
         """The id of a row's problem. DataError if the row lacks the field that is named."""
         value = field_value(row, self.id or "id")
         if value is None and self.id is not None:
-            raise missing(row, number, f"nothing in {self.id!r}", "--id-field")
+            raise missing(row, number, f" has nothing in {self.id!r}", "--id-field")
         return str(number if value is None else value)
 
     def plain_row(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -141,7 +141,7 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
         try:
             texts = [(value, {})] if isinstance(value, str) else list(_texts(value))
         except TypeError as error:
-            raise missing(row, number, f"no text in {name!r}", "--completion-field") from error
+            raise missing(row, number, f" has no text in {name!r}", "--completion-field") from error
         label = columns.labels[place] if columns.labels else None
         labels = _labels(row, number, label, len(texts))
         around = _objects_around(row, name)
@@ -255,13 +255,16 @@ def references(
 ) -> tuple[str, ...]:
     """A row's references, at least one: "" if the verifier needs none. DataError names the row and
     the field; NoReference if that is empty."""
-    name = columns.reference or "reference"
+    name, usual = columns.reference, reference_columns(verifier)
+    read = {*(columns.completions or [completion_field(row) or ""]), *columns.labels}
+    names = [name] if name is not None else [one for one in usual if one not in read]
     try:
-        texts = references_of(field_value(row, name))
-    except TypeError as error:
-        raise missing(row, number, f"{error} in {name!r}", "--reference-field") from error
-    if not texts and (columns.reference is not None or needs_reference(verifier, row)):
-        raise NoReference(str(missing(row, number, f"nothing in {name!r}", "--reference-field")))
+        texts = references_in(row, names, verifier, field_value)
+    except DataError as error:
+        raise missing(row, number, f": {error}", "--reference-field") from error
+    if not texts and (name or needs_reference(verifier, row)):
+        what = f" has nothing in {repr(name) if name else ', '.join(names)}"
+        raise NoReference(str(missing(row, number, what, "--reference-field")))
     return texts or ("",)
 
 
@@ -280,9 +283,9 @@ def _labels(
 
 
 def missing(row: Mapping[str, Any], number: int, what: str, option: str) -> DataError:
-    """The error that a row lacks what the option names."""
+    """The error that a row lacks what the option names; `what` follows the row's number."""
     fields = ", ".join(_paths(row))
-    return DataError(f"row {number + 1} has {what}; it has {fields}; name the field with {option}")
+    return DataError(f"row {number + 1}{what}; it has {fields}; name the field with {option}")
 
 
 def _paths(row: Mapping[str, Any], levels: int = 6) -> Iterable[str]:

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from statistics import fmean
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import cloudpickle
@@ -408,21 +409,25 @@ def reward_func(
     max_wall: float | None = None,
     workers: int | None = None,
     env: Sequence[str] = (),
+    **parameters: Any,
 ) -> RewardFunction:
     """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None if it is unjudged.
 
     `verifier` is the name of a verifier or of a task, or any callable `(text, sample)`, async or
-    not; `reading` is the answer style that the prompt asks for. `reference` is the column that
+    not; `reading` is the answer style that the prompt asks for, and `parameters` are the
+    verifier's or the task's own. `reference` is the column that
     holds the reference, or several columns of which the first that a row fills counts, or None for
-    a verifier that reads none; the other columns are the sample's `columns`. A text that takes
+    a verifier that reads none; the other columns are the sample's `columns`. A verifier that needs
+    no reference, such as `xmlcount`, or has a column of its own for it, such as `schema`, needs
+    none of these columns. A text that takes
     longer than `timeout` seconds is wrong (default: the task's or the verifier's own deadline, or
     1); `max_wall`, `workers` and `env` are those of
     `rewardkit.verify_batch`.
     """
     scale = Scale(low, high)
     columns = _columns(reference)
-    resolved = _resolve(verifier, reading)
-    label = name or reward_name(verifier)
+    resolved = _resolve(verifier, reading, parameters)
+    label = name or _joined(reward_name(verifier), parameters)
     options = JudgingOptions(timeout, max_wall, workers, env)
     origin = origin_of(
         "reward_func",
@@ -433,6 +438,7 @@ def reward_func(
         high=high,
         reference=columns,
         timeout=timeout,
+        **parameters,
     )
     named = None if columns == REFERENCE_COLUMNS else columns
     judge = _batch_judge(resolved, named, label, options)
@@ -504,13 +510,22 @@ def reward_funcs(
     return functions, [rubric.weights[part] for part in rubric.parts]
 
 
-def _resolve(named: str | Task | SyncOrAsyncVerifier, reading: str | None) -> Resolved:
-    """What a name means, or a task or a verifier itself."""
+def _resolve(
+    named: str | Task | SyncOrAsyncVerifier,
+    reading: str | None,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
+) -> Resolved:
+    """What a name means, or a task or a verifier itself, with these parameters."""
     if isinstance(named, str):
-        return resolve(named, reading)
+        return resolve(named, reading, **parameters)
     if not callable(named) and hasattr(named, "verifier"):
-        return resolve_task(named, reading)
-    return Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", named)))
+        resolved = resolve_task(named, reading)
+    else:
+        resolved = Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", named)))
+    if not parameters:
+        return resolved
+    own = with_parameters(reward_name(named), resolved.verifier, parameters)
+    return dataclasses.replace(resolved, verifier=own)
 
 
 def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:

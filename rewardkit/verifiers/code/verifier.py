@@ -38,6 +38,12 @@ SLEEP = 3
 LONGEST_LITERAL = 10_000
 """Characters of an answer that is read as a Python literal."""
 
+TESTS_COLUMNS = (
+    *("tests", "test", "test_list", "test_cases", "input_output", "verification_info"),
+    *("private_test_cases",),
+)
+"""Columns of published sets that hold tests."""
+
 COMMANDS: Mapping[str, Sequence[str]] = {"cpp": ("g++ -O2 -std=c++17 -o {out} {src}", "{out}")}
 """For each language besides Python the command that builds a program, and the one that runs it."""
 
@@ -65,6 +71,7 @@ class Code:
     thinking: ClassVar = "strip"
     reads: ClassVar = ("code",)
     reads_list: ClassVar = True
+    reference_columns: ClassVar = TESTS_COLUMNS
 
     tests: Format = ""
     language: str = "python"

@@ -67,7 +67,8 @@ def test_a_row_without_a_reference_is_unjudged_and_counted(
 ) -> None:
     result, rows = scored(tmp_path, [RIGHT, {"completion": r"\boxed{4}"} | missing, RIGHT])
     assert [one.verdict.correct for one in rows] == [True, None, True]
-    assert rows[1].verdict.message == "there is no reference: row 2 has nothing in 'reference'"
+    columns = "reference, answer, solution, ground_truth, label, target"
+    assert rows[1].verdict.message == f"there is no reference: row 2 has nothing in {columns}"
     assert dict(result.gaps.counts) == {"there is no reference": 1}
 
 

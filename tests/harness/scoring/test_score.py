@@ -233,7 +233,10 @@ def test_what_came_before_a_row_that_can_not_be_read_is_safe(
     rows = some_rows()
     rows[150]["reference"] = [1, {"value": 1}]
     file = write(tmp_path / "f.jsonl", rows)
-    with pytest.raises(DataError, match="row 151 has a list with a value of type dict"):
+    with pytest.raises(
+        DataError,
+        match="row 151: the reference .* is a list with a value of type dict",
+    ):
         score(plan(file, tmp_path / "run", Same(), processes=processes), Watcher())
     safe = list(read_samples(tmp_path / "run"))
     assert 100 < len(safe) <= 150

@@ -275,7 +275,9 @@ def test_a_list_of_references_holds_alternatives() -> None:
     task = rewardkit.load_task("math500")
     sample = task.sample({"problem": "?", "answer": ["1/2", "50"]}, 0)
     assert (sample.reference, sample.references) == ("1/2", ("50",))
-    with pytest.raises(DataError, match="row 1: the column 'answer' is a list with a value"):
+    with pytest.raises(
+        DataError, match="row 1: the reference in the column 'answer' is a list with"
+    ):
         task.sample({"problem": "?", "answer": ["1/2", {"value": "1/2"}]}, 0)
 
 

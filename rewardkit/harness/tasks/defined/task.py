@@ -38,9 +38,18 @@ from rewardkit.harness.tasks.defined.definition import (
     read_definition,
 )
 from rewardkit.judging import judge_many
-from rewardkit.protocols import Bounded, Message, Verifier, answer_forms, reads_list
-from rewardkit.records import Failure, Sample, Verdict, references_of
-from rewardkit.verifiers.by_row import ByRow, needs_reference
+from rewardkit.judging.rows import references_in
+from rewardkit.protocols import (
+    Bounded,
+    Message,
+    Verifier,
+    answer_forms,
+    needs_reference,
+    reads_list,
+    reference_columns,
+)
+from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.verifiers.by_row import ByRow
 from rewardkit.verifiers.choice import LETTERS, option_texts
 from rewardkit.verifiers.gsm8k import number_in
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm, ThinkBoxedFormat
@@ -543,23 +552,25 @@ class DefinedTask:
         self._check_verifier(row, index)
         if self.definition.choices.answer == "first":
             return ("",)
-        value = field_value(row, columns.reference) if columns.reference else None
-        if value is None and not needs_reference(self.verifier(), row):
+        verifier = self.verifier()
+        names = (columns.reference,) if columns.reference else reference_columns(verifier)
+        stated = [name for name in names if field_value(row, name) is not None]
+        if not stated and not needs_reference(verifier, row):
             return ("",)
-        if not columns.reference:
-            raise UsageError(
-                f"task {self.name!r}: its verifier compares with a reference; name the column that "
-                "holds it: columns.reference, or --reference-field"
+        if not stated and not columns.reference:
+            raise DataError(
+                f"row {index + 1} of task {self.name!r} has no reference in "
+                f"{', '.join(map(repr, names))}; it has {', '.join(sorted(map(str, row)))}; name "
+                "the column: columns.reference, or --reference-field"
             )
-        value = self._column(row, index, columns.reference, "reference")
+        name = stated[0] if stated else columns.reference
+        value = self._column(row, index, name, "reference")
         if not isinstance(value, str) and self._reads_list:
             return (json.dumps(value),)
         try:
-            texts = references_of(value) or ("",)
-        except TypeError as error:
-            raise DataError(
-                f"row {index + 1}: the column {columns.reference!r} is {error}, not text"
-            ) from error
+            texts = references_in(row, [name], verifier, field_value) or ("",)
+        except DataError as error:
+            raise DataError(f"row {index + 1}: {error}") from error
         return tuple(self._answer_part(text, index) for text in texts)
 
     def _answer_part(self, text: str, index: int) -> str:
