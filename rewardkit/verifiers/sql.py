@@ -43,8 +43,9 @@ class Sql:
 
     The query is the last `<answer>` block, else the last fenced block in SQL, else the last one
     without a language, else the whole completion. The column `database` holds the path of an SQLite
-    file, or of a folder with several; or the column `schema` holds the statements that build a
-    database. Either may be a list: the results must agree on all of them. A query only reads. Rows
+    file, or of a folder with several, below `databases`, a folder that only the caller names; or
+    the column `schema` holds the CREATE and INSERT statements that build a database in memory.
+    Either may be a list: the results must agree on all of them. A query only reads. Rows
     count in any order, unless the reference orders them: then rows that its order leaves tied may
     change places. Numbers are equal within a relative 1e-9. `columns="any"` lets columns come in
     any order.
@@ -56,14 +57,21 @@ class Sql:
 
     thinking: ClassVar = "strip"
     reads: ClassVar = ("xml",)
+    deadline: ClassVar[float] = 10.0  # the reference and the query may take STEPS each
 
     columns: Literal["ordered", "any"] = "ordered"
+    databases: str = ""
+
+    def __post_init__(self) -> None:
+        if self.databases and not Path(self.databases).is_dir():
+            raise ValueError(f"databases: there is no folder {self.databases!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         try:
-            expected = [_expected(one, sample.reference) for one in _databases(sample.columns)]
-        except (ValueError, sqlite3.Error, sqlite3.Warning) as error:
+            sources = _sources(sample.columns, self.databases)
+            expected = [_expected(source, sample.reference) for source in sources]
+        except (ValueError, OSError, sqlite3.Error, sqlite3.Warning) as error:
             return Verdict.unjudged(f"the reference can't be run: {error}")
         query = _query(text)
         if not query:
@@ -77,15 +85,15 @@ class Sql:
     def notes(self, sample: Sample, /) -> list[str]:
         """Return a remark if a query could state the result as a constant."""
         try:
-            databases = _databases(sample.columns)
-        except ValueError:
+            sources = _sources(sample.columns, self.databases)
+        except (ValueError, OSError):
             return []
-        return ["one database only: a constant result would pay"] * (len(databases) == 1)
+        return ["one database only: a constant result would pay"] * (len(sources) == 1)
 
     def _flaw(self, query: str, reference: _Expected) -> tuple[Failure, str] | None:
         """Why the query's result isn't the reference's on one database; None if it is."""
         try:
-            result = _result(reference.database, query, reference)
+            result = _open(reference.source).result(query, len(reference.rows) + 1)
         except _TooMuch as error:
             return Failure.TIMEOUT, str(error)
         except (ValueError, sqlite3.Error, sqlite3.Warning) as error:
@@ -125,7 +133,7 @@ class _Result:
 class _Expected(_Result):
     """The reference's result on one database; `ties` has how many rows share each place."""
 
-    database: str
+    source: _Source
     ties: list[int] | None
 
     def accepts(self, rows: list[Row]) -> bool:
@@ -143,22 +151,22 @@ def _query(text: str) -> str:
     return query.strip().rstrip(";").rstrip()
 
 
-def _databases(columns: Mapping[str, object]) -> list[str]:
-    """What opens each database: `file:` and a path, or the statements that build it."""
+@dataclass(frozen=True)
+class _Source:
+    """What opens a database: a file as it was last changed, or the statements that build one."""
+
+    path: str = ""
+    changed: int = 0
+    schema: str = ""
+
+
+def _sources(columns: Mapping[str, object], folder: str) -> list[_Source]:
+    """The databases of a row. ValueError or OSError if it has none, or a file outside `folder`."""
     paths, schemas = _texts(columns.get("database")), _texts(columns.get("schema"))
-    found = []
-    for path in map(Path, paths):
-        files = sorted(path.glob("*.sqlite")) if path.is_dir() else [path]
-        for file in files or [path]:
-            if not file.is_file():
-                raise ValueError(f"there is no database {str(file)!r}")
-            if (log := Path(f"{file}-wal")).exists() and log.stat().st_size:
-                raise ValueError(f"{log} isn't written back; run: PRAGMA wal_checkpoint(TRUNCATE)")
-            changed = file.stat().st_mtime_ns  # a file that changes is opened again
-            found.append(f"file:{quote(str(file.resolve()))}?mode=ro&immutable=1#{changed}")
-    if not (found or schemas):
+    if not (paths or schemas):
         raise ValueError("the row has neither a column 'database' nor a column 'schema'")
-    return found + schemas
+    files = [_file_source(file) for path in paths for file in _files(path, folder)]
+    return files + [_Source(schema=schema) for schema in schemas]
 
 
 def _texts(value: object) -> list[str]:
@@ -166,66 +174,163 @@ def _texts(value: object) -> list[str]:
     return [str(text) for text in listed]
 
 
-_LOCK = threading.Lock()  # a connection has one authoriser
+def _files(path: str, folder: str) -> list[Path]:
+    """The file at `path`, or those of the folder there, all below `folder`."""
+    if not folder:
+        raise ValueError(
+            f"the column 'database' names {path!r}, but rows may name files only where the "
+            "verifier has databases=FOLDER, the folder that holds them"
+        )
+    allowed = Path(folder).resolve()
+    named = _below(allowed / path, allowed)
+    files = sorted(named.glob("*.sqlite")) if named.is_dir() else []
+    return [_below(file, allowed) for file in files or [named]]
 
 
-@lru_cache(maxsize=16)
-def _connection(database: str) -> sqlite3.Connection:
-    """A connection that only reads, and whose values are bounded."""
-    if database.startswith("file:"):
-        connection = sqlite3.connect(database, uri=True, check_same_thread=False)
-    else:
-        connection = sqlite3.connect(":memory:", check_same_thread=False)
-        connection.executescript(database)
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
-    connection.text_factory = lambda held: held.decode("utf-8", "surrogateescape")
-    return connection
-
-
-_READING = (
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_RECURSIVE,
-    sqlite3.SQLITE_FUNCTION,
-)
-
-
-def _result(database: str, query: str, reference: _Expected | None = None) -> _Result:
-    """Run a query, within `reference`'s number of rows if there is one.
-
-    sqlite3.Error or ValueError if it can't be run, _TooMuch if it passes a limit.
-    """
-    with _LOCK:
-        return _read_only(_connection(database), query, reference)
-
-
-def _read_only(connection: sqlite3.Connection, query: str, reference: _Expected | None) -> _Result:
-    read = False
-
-    def allow(action: int, *names: str | None) -> int:
-        nonlocal read
-        read = read or action == sqlite3.SQLITE_READ
-        allowed = action in _READING and "load_extension" not in names
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-    steps = iter(range(STEPS // 10_000))
-    connection.set_authorizer(allow)
-    connection.set_progress_handler(lambda: next(steps, None) is None, 10_000)
+def _below(path: Path, allowed: Path) -> Path:
+    """The path without links and `..`. ValueError if it is outside `allowed`, found or not."""
     try:
-        with contextlib.closing(connection.execute(query)) as cursor:
-            if cursor.description is None:
-                raise ValueError("it isn't a query")
-            most = ROWS if reference is None else len(reference.rows) + 1
-            names = [column[0] for column in cursor.description]
-            return _Result(_bounded(cursor, most), names, read)
-    except sqlite3.OperationalError as error:
-        if str(error) == "interrupted":
-            raise _TooMuch(f"it takes more than {STEPS:,} steps") from None
-        raise
-    finally:
-        connection.set_authorizer(None)
-        connection.set_progress_handler(None, 0)
+        resolved = path.resolve()
+    except RuntimeError as error:  # links in a circle, before Python 3.13
+        raise ValueError(str(error)) from None
+    if not resolved.is_relative_to(allowed):
+        raise ValueError(f"{str(path)!r} isn't below databases={str(allowed)!r}")
+    return resolved
+
+
+def _file_source(file: Path) -> _Source:
+    if not file.is_file():
+        raise ValueError(f"there is no database {str(file)!r}")
+    if (log := Path(f"{file}-wal")).exists() and log.stat().st_size:
+        raise ValueError(f"{log} isn't written back; run: PRAGMA wal_checkpoint(TRUNCATE)")
+    return _Source(str(file), changed=file.stat().st_mtime_ns)
+
+
+_READING = frozenset(
+    {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_FUNCTION,
+    }
+)
+_BUILDING = _READING | {
+    sqlite3.SQLITE_CREATE_TABLE,
+    sqlite3.SQLITE_CREATE_INDEX,
+    sqlite3.SQLITE_CREATE_VIEW,
+    sqlite3.SQLITE_CREATE_TRIGGER,
+    sqlite3.SQLITE_INSERT,
+    sqlite3.SQLITE_REINDEX,  # a part of CREATE INDEX
+    sqlite3.SQLITE_TRANSACTION,
+}
+_STATEMENTS = {
+    getattr(sqlite3, f"SQLITE_{name.replace(' ', '_')}"): name
+    for name in ("ALTER TABLE", "ANALYZE", "ATTACH", "DELETE", "DETACH", "PRAGMA", "UPDATE")
+}
+_TABLE_MODULES = frozenset({"fts3", "fts4", "fts5", "fts5vocab", "rtree"})
+_MODULES_PRAGMAS = frozenset({"data_version", "page_size"})
+_NO_TABLES = frozenset({"json_each", "json_tree", "sqlite_master"})
+_HARMFUL_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer"})
+
+
+class _Authoriser:
+    """Allow a schema to create and insert, and a query to read; nothing names a file."""
+
+    def __init__(self) -> None:
+        self.is_building = False
+        self.reads = False
+        self.refused = ""
+        self._virtual: tuple[str, ...] = ()
+
+    def __call__(self, action: int, *names: str | None) -> int:
+        """SQLite's answer to what a statement is about to do."""
+        first, second = (name or "" for name in names[:2])
+        if self._allows(action, first, second):
+            self.reads |= action == sqlite3.SQLITE_READ and first not in _NO_TABLES
+            return sqlite3.SQLITE_OK
+        self.refused = f"{_STATEMENTS.get(action, 'use')} {first or second}".strip()
+        return sqlite3.SQLITE_DENY
+
+    def _allows(self, action: int, first: str, second: str) -> bool:
+        if action == sqlite3.SQLITE_FUNCTION:
+            return second.lower() not in _HARMFUL_FUNCTIONS
+        if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+            return True  # a part of opening a virtual table; SQLite refuses the statement
+        if action == sqlite3.SQLITE_PRAGMA:
+            reads = first in _MODULES_PRAGMAS and not second
+            return reads or (self.is_building and first.lower() == "foreign_keys")
+        if not self.is_building:
+            return action in _READING
+        if action == sqlite3.SQLITE_CREATE_VTABLE:
+            self._virtual += (f"{first}_",)
+            return second.lower() in _TABLE_MODULES
+        if action in (sqlite3.SQLITE_DELETE, sqlite3.SQLITE_UPDATE):  # in a module's own tables
+            return first.startswith(("sqlite_sequence", *self._virtual))
+        return action in _BUILDING
+
+
+class _Database:
+    """A connection whose authoriser is set before anything of a row runs; values are bounded."""
+
+    def __init__(self, source: _Source) -> None:
+        self._lock = threading.Lock()  # a connection has one authoriser
+        uri = f"file:{quote(source.path)}?mode=ro&immutable=1" if source.path else ":memory:"
+        self._connection = sqlite3.connect(
+            uri,
+            uri=bool(source.path),
+            check_same_thread=False,
+            cached_statements=0,  # a statement from the cache would not be authorised again
+        )
+        self._connection.execute("PRAGMA temp_store = MEMORY")
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._connection.text_factory = lambda held: held.decode("utf-8", "surrogateescape")
+        self._authoriser = _Authoriser()
+        self._connection.set_authorizer(self._authoriser)
+        if not source.path:
+            self._build(source.schema)
+
+    def _build(self, schema: str) -> None:
+        """Run the statements of a schema. ValueError if one can't be run."""
+        self._authoriser.is_building = True
+        try:
+            with self._limited():
+                self._connection.executescript(schema)
+        except (sqlite3.Error, sqlite3.Warning, _TooMuch) as error:
+            self._connection.close()
+            refused = self._authoriser.refused
+            why = f"; it may only CREATE and INSERT in memory, not {refused}" if refused else ""
+            raise ValueError(f"the column 'schema': {error}{why}") from None
+        self._authoriser.is_building = False
+
+    def result(self, query: str, most: int) -> _Result:
+        """Run a query, and return at most so many of its rows.
+
+        sqlite3.Error or ValueError if it can't be run, _TooMuch if it passes a limit.
+        """
+        with self._lock, self._limited():
+            self._authoriser.reads = False
+            with contextlib.closing(self._connection.execute(query)) as cursor:
+                if cursor.description is None:
+                    raise ValueError("it isn't a query")
+                names = [column[0] for column in cursor.description]
+                return _Result(_bounded(cursor, most), names, self._authoriser.reads)
+
+    @contextlib.contextmanager
+    def _limited(self) -> Iterator[None]:
+        steps = iter(range(STEPS // 10_000))
+        self._connection.set_progress_handler(lambda: next(steps, None) is None, 10_000)
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if str(error) == "interrupted":
+                raise _TooMuch(f"it takes more than {STEPS:,} steps") from None
+            raise
+        finally:
+            self._connection.set_progress_handler(None, 0)
+
+
+_open = lru_cache(maxsize=16)(_Database)
 
 
 def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
@@ -240,17 +345,17 @@ def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
 
 
 @lru_cache(maxsize=256)
-def _expected(database: str, query: str) -> _Expected:
+def _expected(source: _Source, query: str) -> _Expected:
     """The reference's result."""
     query = query.strip().rstrip(";")
     try:
-        result = _result(database, query)
+        result = _open(source).result(query, ROWS)
     except _TooMuch as error:
         raise ValueError(str(error)) from None
     if len(result.rows) == ROWS:
         raise ValueError(f"its result has {ROWS:,} rows or more")
-    ties = _ties(database, query, result)
-    return _Expected(result.rows, result.names, result.reads, database, ties)
+    ties = _ties(source, query, result)
+    return _Expected(result.rows, result.names, result.reads, source, ties)
 
 
 _TOKEN = re.compile(
@@ -260,22 +365,22 @@ _TOKEN = re.compile(
 _DIRECTION = re.compile(r"\s+(?:ASC|DESC|NULLS\s+(?:FIRST|LAST)|COLLATE\s+\w+)\s*\Z", re.IGNORECASE)
 
 
-def _ties(database: str, query: str, result: _Result) -> list[int] | None:
+def _ties(source: _Source, query: str, result: _Result) -> list[int] | None:
     """How many rows of an ordered result share each place; None if the query doesn't order.
 
     What the query orders by is a column of the result, or is run as a further column. Where that
     isn't possible, no rows are tied.
     """
-    terms, source = _order(query)
+    terms, first_from = _order(query)
     if not terms:
         return None
     names = [name.lower() for name in result.names]
     further = [term for term in terms if not term.isdecimal() and term.lower() not in names]
     rows = result.rows
     if further:
-        keyed = f"{query[:source]}, {', '.join(further)} {query[source:]}"
+        keyed = f"{query[:first_from]}, {', '.join(further)} {query[first_from:]}"
         with contextlib.suppress(ValueError, sqlite3.Error, sqlite3.Warning, _TooMuch):
-            rows = _result(database, keyed).rows
+            rows = _open(source).result(keyed, ROWS).rows
         if [row[: len(names)] for row in rows] != result.rows or len(rows[0]) == len(names):
             return [1] * len(result.rows)
     places = [

@@ -141,11 +141,12 @@ def test_a_database_file_is_only_read(tmp_path: Path) -> None:
     before = path.read_bytes()
     columns = {"database": str(path)}
     sample = Sample("SELECT max(points) FROM mark", columns=columns)
-    assert Sql()("SELECT 10.0 FROM mark LIMIT 1", sample).correct
-    assert Sql()("UPDATE mark SET points = 1 RETURNING 10", sample).correct is False
+    sql = Sql(databases=str(tmp_path))
+    assert sql("SELECT 10.0 FROM mark LIMIT 1", sample).correct
+    assert sql("UPDATE mark SET points = 1 RETURNING 10", sample).correct is False
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-    assert Sql().notes(sample) == ["one database only: a constant result would pay"]
+    assert sql.notes(sample) == ["one database only: a constant result would pay"]
 
 
 def test_all_databases_must_agree(tmp_path: Path) -> None:
@@ -160,9 +161,10 @@ def test_all_databases_must_agree(tmp_path: Path) -> None:
         {"database": [str(tmp_path / "a.sqlite"), str(tmp_path / "b.sqlite")]},
     ):
         sample = Sample("SELECT max(points) FROM mark", columns=columns)
-        assert Sql()("SELECT points FROM mark", sample).correct
-        assert Sql()("SELECT 10 FROM mark", sample).correct is False
-        assert Sql().notes(sample) == []
+        sql = Sql(databases=str(tmp_path))
+        assert sql("SELECT points FROM mark", sample).correct
+        assert sql("SELECT 10 FROM mark", sample).correct is False
+        assert sql.notes(sample) == []
 
 
 def test_a_database_that_changes_is_read_again(tmp_path: Path) -> None:
@@ -174,14 +176,14 @@ def test_a_database_that_changes_is_read_again(tmp_path: Path) -> None:
             )
         database.close()
         sample = Sample("SELECT n FROM mark", columns={"database": str(path)})
-        assert Sql()(f"SELECT {points} FROM mark", sample).correct
+        assert Sql(databases=str(tmp_path))(f"SELECT {points} FROM mark", sample).correct
 
 
 @pytest.mark.parametrize(
     ("columns", "reference", "message"),
     [
         ({}, "SELECT 1", "neither a column 'database' nor a column 'schema'"),
-        ({"database": "missing.sqlite"}, "SELECT 1", "there is no database 'missing.sqlite'"),
+        ({"database": "a.sqlite"}, "SELECT 1", "the verifier has databases=FOLDER"),
         ({"schema": "CREATE"}, "SELECT 1", "incomplete input"),
         ({"schema": SCHOOL}, "SELECT size FROM pupil", "no such column"),
         ({"schema": SCHOOL}, "", "it isn't a query"),
@@ -201,8 +203,8 @@ def test_a_log_that_is_not_written_back_is_unjudged(tmp_path: Path) -> None:
     database = sqlite3.connect(path)
     database.execute("PRAGMA journal_mode = WAL")
     database.execute("CREATE TABLE t (a)")
-    columns = {"database": str(path)}
-    verdict = rewardkit.verify("sql", "SELECT a FROM t", "SELECT a FROM t", columns=columns)
+    sample = Sample("SELECT a FROM t", columns={"database": "m.sqlite"})
+    verdict = Sql(databases=str(tmp_path))("SELECT a FROM t", sample)
     database.close()
     assert "isn't written back" in verdict.message
 
