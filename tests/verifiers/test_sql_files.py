@@ -144,9 +144,9 @@ def test_no_row_names_a_file(
     judge: Callable[[list[dict[str, object]]], list[bool | None]], folder: Path
 ) -> None:
     before = (folder / "victim.sqlite").read_bytes()
-    schemas = [{"schema": schema} for schema in REFUSED_SCHEMAS]
-    paths = [{"database": path} for path in REFUSED_PATHS]
-    rows = [*schemas, *paths, {"database": "victim.sqlite", "databases": str(folder)}]
+    rows: list[dict[str, object]] = [{"schema": schema} for schema in REFUSED_SCHEMAS]
+    rows += [{"database": path} for path in REFUSED_PATHS]
+    rows += [{"database": "victim.sqlite", "databases": str(folder)}]
     judged = dict(zip(map(str, rows), judge(rows), strict=True))
     assert [row for row, correct in judged.items() if correct is not None] == []
     assert (folder / "victim.sqlite").read_bytes() == before
