@@ -243,6 +243,7 @@ def _run_script(program: Program, arguments: Sequence[str]) -> bytes:
 
 def _check(program: Program, arguments: Sequence[str]) -> bytes:
     tests = _read_input()
+    sys.modules["solution"] = sys.modules[program.namespace["__name__"]]
     program.execute()
     exec(_compiled(tests, "program.py"), program.namespace)  # noqa: S102 - in its jail
     return b"completed " + arguments[0].encode()
@@ -287,7 +288,8 @@ def _answer(
     except Opaque as error:
         return encode(("opaque", str(error), []))
     except Exception as error:
-        return encode(("raised", type(error).__name__, str(error)[:10_000]))
+        kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+        return encode(("raised", next(kinds), str(error)[:10_000]))
 
 
 class ProgramFailed(BaseException):

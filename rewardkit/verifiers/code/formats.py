@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import base64
-import builtins
 import contextlib
 import io
 import json
 import pickle
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rewardkit.records import Sample
+from rewardkit.verifiers.code.scripts import (
+    called_names,
+    needs_one_process,
+    pytest_calls,
+    with_pytest,
+)
 
 Format = Literal[
     "", "livecodebench", "apps", "primeintellect", "open-r1", "asserts", "humaneval", "pytest"
@@ -49,7 +53,8 @@ class Suite:
     `stdin`: a case's text is the program's input. `call`: a case's list holds the arguments of the
     function `entry_point`; "Solution." before its name means a method. `script`: a case is a test
     program. `stub` is what the prompt shows of the program: up to the header of its function.
-    `language` is "" if the tests don't say.
+    `language` is "" if the tests don't say. `one_process` is what of test programs only works in
+    the program's own process.
     """
 
     kind: Literal["stdin", "call", "script"]
@@ -57,6 +62,7 @@ class Suite:
     entry_point: str = ""
     stub: str = ""
     language: str = ""
+    one_process: str = ""
 
     @property
     def function(self) -> str:
@@ -92,13 +98,19 @@ def read_tests(sample: Sample, named: Format = "") -> Suite:
     tests = replace(tests, stub=stub)
     if tests.kind != "script":
         return tests
-    return replace(tests, cases=tuple(_script(str(case.given), tests) for case in tests.cases))
+    cases = [_script(case, tests) for case in tests.cases]
+    reasons = (
+        needs_one_process(str(case.given), script.expected)
+        for case, script in zip(tests.cases, cases, strict=True)
+    )
+    return replace(tests, cases=tuple(cases), one_process=next(filter(None, reasons), ""))
 
 
-def _script(source: str, tests: Suite) -> Case:
+def _script(case: Case, tests: Suite) -> Case:
     """A test program with what the prompt defines before the function, and the names it uses."""
-    source = f"{before_function(tests.stub, tests.function)}\n{source}".lstrip("\n")
-    return Case(source, tuple(called_names(source)))
+    source = f"{before_function(tests.stub, tests.function)}\n{case.given}".lstrip("\n")
+    names = tuple(called_names(source))
+    return Case(with_pytest(source, case.expected[0]) if case.expected else source, names)
 
 
 def _header(text: str, function: str) -> re.Match[str] | None:
@@ -249,84 +261,11 @@ def _check(value: Any, columns: Mapping[str, object]) -> Suite:
 def _pytest(value: Any, columns: Mapping[str, object]) -> Suite:
     """KodCode's functions `test_…`, which import the program as `solution`."""
     source = str(value)
-    calls = [
-        f"{node.name}()"
-        for node in _parsed_program(source).body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
-    ]
-    if not calls:
-        raise ValueError("the tests have no function test_…")
-    return _scripts([f"{PYTEST}\n{source}\n{call}" for call in calls], "")
-
-
-PYTEST = """
-import contextlib as _contextlib, math as _math, sys as _sys, types as _types
-@_contextlib.contextmanager
-def _raises(kind, match=""):
-    try:
-        yield
-    except kind as error:
-        import re
-        assert re.search(match, str(error))
-    else:
-        raise AssertionError(f"{kind} was not raised")
-class _Approx:
-    def __init__(self, value, rel=1e-6, abs=1e-12):
-        self.value, self.rel, self.abs = value, rel, abs
-    def __eq__(self, other):
-        both = [[one] if isinstance(one, (int, float)) else one for one in (self.value, other)]
-        pairs = zip(*both, strict=True)
-        return all(_math.isclose(*p, rel_tol=self.rel, abs_tol=self.abs) for p in pairs)
-_sys.modules["pytest"] = _types.SimpleNamespace(raises=_raises, approx=_Approx)
-""".strip()
-"""The part of pytest that tests of single functions use."""
+    return Suite("script", tuple(Case(source, (call,)) for call in pytest_calls(source)))
 
 
 def _scripts(sources: Sequence[str], name: str) -> Suite:
     return Suite("script", tuple(Case(source, ()) for source in sources), entry_point=name)
-
-
-def _parsed_program(source: str) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(f"the test {source[:80]!r} isn't Python: {error}") from error
-
-
-def called_names(source: str) -> list[str]:
-    """Return the names of the program that a test program uses, in order.
-
-    It doesn't define them, or imports them from `solution`. ValueError if it isn't Python.
-
-    >>> called_names("import math; assert f(math.pi) == len(g([]))")
-    ['f', 'g']
-    """
-    tree = _parsed_program(source)
-    bound = set(_bound(tree)) | set(dir(builtins))
-    used = []
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()) if name not in bound:
-                used.append((node.lineno, node.col_offset, name))
-            case ast.ImportFrom(module="solution", names=names):
-                used += [(node.lineno, 0, one.name) for one in names if one.name != "*"]
-            case ast.Attribute(value=ast.Name(id="solution"), attr=name):
-                used.append((node.lineno, node.col_offset, name))
-    return list(dict.fromkeys(name for _, _, name in sorted(used)))
-
-
-def _bound(tree: ast.AST) -> Iterator[str]:
-    """The names that a program assigns, defines, imports or takes as arguments."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield other or name.partition(".")[0]
-            case ast.ExceptHandler(name=str(name)):
-                yield name
 
 
 _READERS: Mapping[str, Callable[[Any, Mapping[str, object]], Suite]] = {

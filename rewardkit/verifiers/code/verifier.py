@@ -6,6 +6,7 @@ import ast
 import math
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from rewardkit.verifiers.code.runner import (
     program_in,
     python_runner,
 )
+from rewardkit.verifiers.code.scripts import imported_modules
 from rewardkit.verifiers.reading import answer_block, fenced_blocks
 
 SLEEP = 3
@@ -175,6 +177,17 @@ class Code:
             return Verdict.unjudged(
                 f"compare={self.compare!r} has no effect on tests that are programs; leave it out"
             )
+        if tests.one_process and not self.in_process:
+            return Verdict.unjudged(
+                f"the tests use {tests.one_process}, which only works in the program's process; "
+                "in_process=true runs them there, with weak isolation"
+            )
+        if tests.kind == "script" and self.in_process:
+            known = {*sys.stdlib_module_names, *self.packages, "pytest", "solution"}
+            if missing := imported_modules(tests.cases[0].given) - known:
+                return Verdict.unjudged(
+                    f"the tests import {', '.join(sorted(missing))}, which `packages` doesn't name"
+                )
         if tests.language == "python":
             return tests
         if tests.language not in self.commands or tests.kind != "stdin":

@@ -129,7 +129,8 @@ def test_pytest_s_functions_are_tests_one_by_one() -> None:
         "from solution import f\nimport solution\ndef test_a():\n    assert f(1)\n"
         "def test_b():\n    assert solution.g(1)\n"
     )
-    assert [case.given.splitlines()[-1] for case in tests.cases] == ["test_a()", "test_b()"]
+    calls = [case.given.splitlines()[-1] for case in tests.cases]
+    assert calls == [f"_pytest.run_test(globals(), {name!r})" for name in ("test_a", "test_b")]
     assert all(case.expected == ("f", "g") for case in tests.cases)
 
 
