@@ -21,6 +21,15 @@ def available_cores(*, environment: Mapping[str, str] = os.environ, root: Path =
     return max(1, min(limits))
 
 
+def sleep_while_waiting() -> None:
+    """Let torch's idle CPU threads sleep, unless OMP_WAIT_POLICY says otherwise.
+
+    By default they spin, and on a busy machine take the cores that the threads with work need: two
+    threads took ten times as long as one. OpenMP reads the variable when torch is imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def _affinity() -> int:
     try:
         return len(os.sched_getaffinity(0))

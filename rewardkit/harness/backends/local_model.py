@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.backends.engine_options import EngineOptions
@@ -25,6 +26,7 @@ class LocalModel:
     """A checkpoint's tokenizer and configuration, read without its weights."""
 
     def __init__(self, model: str, options: EngineOptions, *, backend: str) -> None:
+        sleep_while_waiting()
         options.refuse(backend, "base_url", "reasoning_effort")
         if options.dtype not in DTYPES:
             raise UsageError(f"no dtype {options.dtype!r}; known: {', '.join(DTYPES)}")

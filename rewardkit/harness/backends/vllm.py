@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.available_resources import available_cores
+from rewardkit.available_resources import available_cores, sleep_while_waiting
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
@@ -88,6 +88,7 @@ class VllmBackend(LocalModel):
 
 def quieten() -> None:
     """Limit vLLM's output to errors on stderr. Call it before vLLM is imported."""
+    sleep_while_waiting()  # vLLM imports torch
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     # vLLM logs during its import, before it sets its own logging up
     logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"])

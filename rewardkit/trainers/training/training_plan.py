@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from rewardkit import registry
+from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import DataError, MissingExtra, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.backends import tokenization
 from rewardkit.harness.options import AllOptions
@@ -174,6 +175,7 @@ class TrainingPlan:
 
 def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     """Resolve every name, read and render all data, check every setting; load no weights."""
+    sleep_while_waiting()  # before TRL imports torch
     check_installed()
     recipe = resolve_recipe(options)
     output_dir = output_folder(options, recipe)
