@@ -401,7 +401,10 @@ class ServerClient:
                 message = f"{type(error).__name__}: {message}"
             if attempts.tries > 1:
                 message = f"{message}; tried {attempts.tries} times"
-            return Reply(Completion("", "error", message=message))
+            nonsense = isinstance(error, BadReply) or (
+                isinstance(error, StatusError) and not error.transient and not error.no_credit
+            )
+            return Reply(Completion("", "error", message=message), is_nonsense=nonsense)
 
     async def _attempt(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
         """One attempt; a second at once if the server has another name for the limit of tokens."""

@@ -34,6 +34,8 @@ class Reply:
 
     completion: Completion
     dropped_counts: tuple[str, ...] = ()
+    is_nonsense: bool = False
+    """Whether the server answered and its reply held no completion, so the prompt may be why."""
 
 
 def read_reply(body: bytes, prices: Prices) -> Reply:

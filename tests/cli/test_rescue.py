@@ -142,6 +142,26 @@ def test_a_judge_that_is_down_leaves_rows_unjudged_until_it_is_back(server: Judg
     assert len(server.prompts) == 2
 
 
+NONSENSE = ["As a language model, I like herons.", "", "S D", "SAME?", "[correct", '{"same": 1}']
+
+
+@pytest.mark.parametrize("said", NONSENSE)
+def test_an_answer_that_confuses_the_judge_stays_wrong(server: JudgeServer, said: str) -> None:
+    server.say = lambda prompt: said if "thrice six" in prompt else knows_words(prompt)
+    assert score_file(server) == 0
+    assert corrects() == [True, False, False, False, False, True]
+    (used,) = summary()["judges"]
+    assert (used["unjudged"], used["undecided"]) == (0, 1)
+
+
+@pytest.mark.parametrize("said", NONSENSE)
+def test_an_answer_that_confuses_the_judge_is_not_confirmed(server: JudgeServer, said: str) -> None:
+    server.say = lambda prompt: said if ">18<" in prompt else knows_words(prompt)
+    assert score_file(server, "--confirm", "judge") == 0
+    assert corrects()[0] is False
+    assert None not in corrects()
+
+
 def test_a_scoring_that_a_refused_key_ended_resumes(server: JudgeServer) -> None:
     server.answer = lambda handler, _: handler.send(401, {})
     assert score_file(server) == 2

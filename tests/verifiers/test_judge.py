@@ -224,6 +224,10 @@ FAULTS: dict[str, Callable[[Handler, str], None]] = {
 }
 
 
+UNDECIDED = ("a refused prompt", "nonsense", "nothing", "a refusal", "no JSON")
+"""The faults of replies that came, which the answer may have caused."""
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_the_server_is_unjudged_and_asked_again_later(
     fault: str, server: JudgeServer
@@ -240,24 +244,41 @@ def test_a_fault_of_the_server_is_unjudged_and_asked_again_later(
 
     server.answer = answer
     first = verdicts(by, *texts)
-    assert [one.correct for one in first] == [None, None, False]
-    assert all(one.message and one.failure is Failure.ERROR for one in first[:2])
+    undecided = fault in UNDECIDED
+    assert [one.correct for one in first] == [False if undecided else None] * 2 + [False]
+    failure = Failure.WRONG if undecided else Failure.ERROR
+    assert all(one.message and one.failure is failure for one in first[:2])
     named = {name for one in first for name in re.findall(r"judge\.(\w+)", one.message)}
     assert named <= {field.name for field in fields(by)}
-    assert take_judge_uses()[by]["unjudged"] == 2
-    with pytest.raises(Unavailable):
-        by(REPLY, SAMPLE)
+    used = take_judge_uses()[by]
+    assert (used["unjudged"], used["undecided"]) == ((0, 2) if undecided else (2, 0))
+    if undecided:  # alone, too
+        assert by(REPLY, SAMPLE).correct is False
+        assert verdicts(by, REPLY)[0].correct is False
+    else:
+        with pytest.raises(Unavailable):
+            by(REPLY, SAMPLE)
     server.answer = None
     server.prompts.clear()
     assert [one.correct for one in verdicts(by, *texts)] == [True, False, False]
-    assert len(server.prompts) == 3  # two answers, and the control of the one that is right
+    asked = [prompt for prompt in server.prompts if "2 + 2" not in prompt]
+    assert len(asked) == 3  # two answers, and the control of the one that is right
     assert [one.correct for one in verdicts(by, *texts)] == [True, False, False]
     assert len(server.prompts) == 3
 
 
-def test_an_unconfirmed_yes_is_unjudged(server: JudgeServer) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_judge_that_decides_nothing_leaves_its_batch_unjudged(
+    fault: str, server: JudgeServer
+) -> None:
+    server.answer = FAULTS[fault]
+    first, second = verdicts(judge(server, timeout=0.3), REPLY, r"\boxed{3}")
+    assert (first.correct, second.correct) == (None, None)
+
+
+def test_an_unconfirmed_yes_is_wrong(server: JudgeServer) -> None:
     server.say = lambda prompt: "S" if UNRELATED not in prompt else "I like herons"
-    assert verdicts(judge(server), REPLY)[0].correct is None
+    assert verdicts(judge(server), REPLY)[0].correct is False
 
 
 def test_a_refused_key_ends_the_run_and_names_the_judge(server: JudgeServer) -> None:

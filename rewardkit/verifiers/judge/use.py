@@ -24,11 +24,12 @@ DECISIVE = ("model", "prompt", "votes")
 """The parameters that decide how often a judge is wrong."""
 DESCRIPTION = (*DECISIVE, "base_url", "audited")
 SUMS = (
-    *("answers", "spared", "calls", "cached", "unjudged", "refusals"),
+    *("answers", "spared", "calls", "cached", "unjudged", "undecided", "refusals"),
     *("prompt_tokens", "completion_tokens", "cost", "seconds"),
 )
 """`answers` counts the different answers to judge, `spared` the completions that the rule settled
-without a call, `calls` the requests without refused ones and further tries."""
+without a call, `calls` the requests without refused ones and further tries, `undecided` the answers
+that are wrong because the judge's reply to them says nothing."""
 
 _uses: Uses = {}
 _lock = threading.Lock()
@@ -137,8 +138,9 @@ def judge_lines(totals: Iterable[Mapping[str, Any]]) -> list[str]:
     """A line for each judge, as a person reads it."""
     return [
         "judge {model}, {audited}: {calls:,} calls, {cached:,} replies from the cache, {spared:,} "
-        "completions settled by the rule, {unjudged:,} answers unjudged, {refusals:,} refusals; "
-        "{prompt_tokens:,} + {completion_tokens:,} tokens, cost {cost:,.4g}, {seconds:,.1f} s"
+        "completions settled by the rule, {unjudged:,} answers unjudged, {undecided:,} undecided, "
+        "{refusals:,} refusals; {prompt_tokens:,} + {completion_tokens:,} tokens, "
+        "cost {cost:,.4g}, {seconds:,.1f} s"
         "".format(**one)
         for one in totals
     ]

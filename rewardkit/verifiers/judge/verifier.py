@@ -31,11 +31,11 @@ from rewardkit.endpoint.limits import (
     ConcurrencyLimit,
     connections_allowed,
 )
-from rewardkit.endpoint.reply import Prices
+from rewardkit.endpoint.reply import Prices, Reply
 from rewardkit.errors import BackendError, Unavailable, UsageError
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
-from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
+from rewardkit.records import Failure, Sample, Sampling, Verdict
 from rewardkit.redaction import redact, remember_url
 from rewardkit.settings import Count, Seconds
 from rewardkit.thinking import text_to_read
@@ -143,6 +143,10 @@ _FLAG = re.compile(r"--(?:backend-arg )?([a-z]+(?:-[a-z]+)*)")
 """How messages about a server name the options of `eval`."""
 
 
+class Undecided(str):
+    """Why a reply says neither same nor different, which the answer itself may have caused."""
+
+
 @dataclass(frozen=True)
 class Judge:
     """Right when a model says that the extracted answer is the same as the reference.
@@ -151,7 +155,8 @@ class Judge:
     is the form of the model's input: "chat" for any chat model that replies at once, "json" for one
     that thinks first, "compass", "xverify" and "general" for CompassVerifier, xVerify and
     general-verifier. The majority of `votes` counts. An answer that the model also calls the same
-    as an unrelated text is wrong. What the model doesn't decide is unjudged.
+    as an unrelated text is wrong; so is one to which its reply says neither, if it decides others.
+    What the server doesn't answer is unjudged.
 
     `timeout` is in seconds for a reply, `budget` for a whole batch; what is not decided by then is
     unjudged. Prices are for a million tokens. `audit` is the file of `rewardkit audit --json` with
@@ -225,6 +230,8 @@ SAME = "the judge says: the same"
 
 def _verdict(outcome: bool | str | None, answer: str) -> Verdict:
     """The verdict for an outcome of `_Asking.outcomes`."""
+    if isinstance(outcome, Undecided):
+        return Verdict.wrong(Failure.WRONG, answer=answer, message=outcome)
     if isinstance(outcome, str):
         return Verdict.unjudged(outcome, answer=answer)
     said = {
@@ -277,6 +284,7 @@ class _Asking:
         self._start = time.monotonic()
         self._sums: Counter[str] = Counter()
         self._share = SHARE_OF_VOTES
+        self._has_decided = False
 
     def outcomes(self, comparisons: Sequence[Comparison]) -> dict[Comparison, bool | str | None]:
         """Whether the answers are the same; why nothing says so; None if they are like any text."""
@@ -289,19 +297,30 @@ class _Asking:
             self._share = 1.0
             controls = {one: replace(one, reference=UNRELATED) for one in same}
             checked = self._majorities(list(dict.fromkeys(controls.values())), 1, cache)
-        for one in same:
-            found = checked[controls[one]]
-            decided[one] = found if isinstance(found, str) else None if found else True
-        unjudged = sum(isinstance(outcome, str) for outcome in decided.values())
+            for one in same:
+                found = checked[controls[one]]
+                decided[one] = found if isinstance(found, str) else None if found else True
+            unclear = [one for one in comparisons if isinstance(decided[one], Undecided)]
+            if unclear and not (self._has_decided or self._decides_at_all(cache)):
+                # a wrong form or model: no answer is to blame
+                decided |= {one: str(decided[one]) for one in unclear}
+                unclear = []
+        unjudged = sum(isinstance(one, str) for one in decided.values()) - len(unclear)
         count_use(
             self._judge,
             answers=len(comparisons),
             unjudged=unjudged,
+            undecided=len(unclear),
             refusals=self._client.refusals - refusals,
             seconds=time.monotonic() - self._start,
             **self._sums,
         )
         return decided
+
+    def _decides_at_all(self, cache: ReplyCache) -> bool:
+        """Whether the judge decides the plainest comparison."""
+        plain = (Comparison("What is 2 + 2?", "4", "4"), 0)
+        return isinstance(self._votes([plain], Sampling(), cache)[plain], bool)
 
     def _majorities(
         self, comparisons: Sequence[Comparison], votes: int, cache: ReplyCache
@@ -329,12 +348,14 @@ class _Asking:
             else:
                 found[ballot] = stored
         self._sums["cached"] += len(found)
+        self._has_decided |= bool(found)
         fault = "the budget of the judge for a batch is spent" if self._judge.budget else ""
         try:
-            for key, completion in self._replies(waiting, sampling):
+            for key, reply in self._replies(waiting, sampling):
                 ballot = waiting.pop(key)
-                found[ballot] = self._read(completion)
+                found[ballot] = self._read(reply)
                 if isinstance(found[ballot], bool):
+                    self._has_decided = True
                     cache.put(self._content(ballot, sampling), bool(found[ballot]))
         except BackendError as error:  # the server is gone: what it said counts
             fault = _for_judge(str(error))
@@ -344,7 +365,7 @@ class _Asking:
 
     def _replies(
         self, waiting: Mapping[str, Ballot], sampling: Sampling
-    ) -> Iterator[tuple[str, Completion]]:
+    ) -> Iterator[tuple[str, Reply]]:
         requests = []
         for key, (shown, seed) in waiting.items():
             text = self._form.prompt(shown)
@@ -360,7 +381,7 @@ class _Asking:
             self._sums["calls"] += 1
             for name in ("prompt_tokens", "completion_tokens", "cost"):
                 self._sums[name] += getattr(one, name) or 0
-            yield request.key, one
+            yield request.key, reply
 
     def _content(self, ballot: Ballot, sampling: Sampling) -> list[object]:
         """What decides a reply, for the cache."""
@@ -369,11 +390,13 @@ class _Asking:
         limits = [sampling.temperature, sampling.max_tokens]
         return [redact(judge.url), judge.model, self._form.chat, prompt, ballot[1], *limits]
 
-    def _read(self, completion: Completion) -> bool | str | None:
+    def _read(self, reply: Reply) -> bool | str | None:
+        completion = reply.completion
         if completion.finish_reason == "error":
-            return f"the judge gave no verdict: {_for_judge(completion.message)}"
+            fault = f"the judge gave no verdict: {_for_judge(completion.message)}"
+            return Undecided(fault) if reply.is_nonsense else fault
         if completion.message:  # a refusal
-            return f"the judge gave no verdict: {completion.message}"
+            return Undecided(f"the judge gave no verdict: {completion.message}")
         return self._form.read(completion.text)
 
 
@@ -385,13 +408,15 @@ def _for_judge(message: str) -> str:
 
 
 def _majority(votes: Sequence[bool | str | None]) -> bool | str:
-    """What more than half of all votes say; without that, the first fault or a tie."""
+    """What more than half of all votes say; without that, a fault of the server, an unclear reply
+    or a tie."""
     for outcome in (True, False):
         if 2 * sum(vote is outcome for vote in votes) > len(votes):
             return outcome
-    unclear = "the judge's reply says neither same nor different"
-    faults = (vote or unclear for vote in votes if not isinstance(vote, bool))
-    return next(faults, f"the judge's {len(votes)} votes are tied")
+    neither = Undecided("the judge's reply says neither same nor different")
+    faults = [vote or neither for vote in votes if not isinstance(vote, bool)]
+    faults.sort(key=lambda fault: isinstance(fault, Undecided))
+    return next(iter(faults), f"the judge's {len(votes)} votes are tied")
 
 
 WAIT_SECONDS = 60.0
@@ -459,8 +484,9 @@ def with_judges(
     """The rule's verdicts on completions after the judges spoke.
 
     `rescue` judges the single answer of a completion that the rule read and called wrong, `confirm`
-    one that the rule called right. Where a judge can't decide, the verdict is unjudged. Verdicts of
-    several parts stay.
+    one that the rule called right. An answer that the judge's reply doesn't decide is wrong, as a
+    different one is; where its server doesn't answer, the verdict is unjudged. Verdicts of several
+    parts stay.
     """
     settled = list(verdicts)
     spared = {judge: len(verdicts) for judge in (rescue, confirm) if judge}
@@ -481,7 +507,8 @@ def with_judges(
         ]
         spoken = judge.judge_answers([(answer, sample) for _, answer, sample in asked])
         for (place, *_), verdict in zip(asked, spoken, strict=True):
-            settled[place] = verdict
+            stays = not correct and verdict.correct is False  # as before the judge was asked
+            settled[place] = replace(verdicts[place], message=verdict.message) if stays else verdict
         spared[judge] -= len(asked)
     for judge, count in spared.items():
         count_use(judge, spared=count)

@@ -15,7 +15,7 @@ COMMAND = "import sys; sys.argv[1:] = {}; from rewardkit.cli.main import run; ru
 EVAL = ["eval", "--task", "game24", "--limit", "1", "--model", "MODEL", "--quiet", "-o", "run"]
 TRAIN = ["train", "--task", "game24", "--model", "MODEL", "-o", "training", "--quiet"]
 PYTHON_EVAL = """from rewardkit import evaluate
-evaluate("MODEL", "game24", limit=1, backend="transformers", output_dir="run")"""
+evaluate(task="game24", model="MODEL", limit=1, backend="transformers", output_dir="run")"""
 PYTHON_TRAIN = """from rewardkit.trainers.training.train import train
 train("any", task="game24", model="MODEL", output_dir="training")"""
 
