@@ -36,6 +36,16 @@ STEPS = 50_000_000
 ORDERS = 1_000
 """How many orders of the columns are tried."""
 
+TIED = 10_000
+"""How many rows may be tied with those of a result, and be left out by its LIMIT."""
+
+DIALECTS = (
+    *("sql", "sqlite", "sqlite3", "mysql", "mariadb", "postgres", "postgresql", "pgsql", "psql"),
+    *("plpgsql", "plsql", "pl/sql", "tsql", "t-sql", "mssql", "sqlserver", "bigquery"),
+    *("googlesql", "snowflake", "duckdb", "oracle", "redshift", "sparksql", "spark-sql", "hiveql"),
+)
+"""The languages of fenced blocks that hold a query."""
+
 
 @dataclass(frozen=True)
 class Sql:
@@ -45,10 +55,10 @@ class Sql:
     without a language, else the whole completion. The column `database` holds the path of an SQLite
     file, or of a folder with several, below `databases`, a folder that only the caller names; or
     the column `schema` holds the CREATE and INSERT statements that build a database in memory.
-    Either may be a list: the results must agree on all of them. A query only reads. Rows
-    count in any order, unless the reference orders them: then rows that its order leaves tied may
-    change places. Numbers are equal within a relative 1e-9. `columns="any"` lets columns come in
-    any order.
+    Either may be a list: the results must agree on all of them. A query only reads. Rows count in
+    any order, unless the reference orders them: then rows that its order leaves tied may change
+    places, and one that its LIMIT leaves out may take the place of one that is tied with it.
+    Numbers are equal within a relative 1e-9. `columns="any"` lets columns come in any order.
 
     >>> row = {"schema": "CREATE TABLE t (n); INSERT INTO t VALUES (1), (2);"}
     >>> Sql()("SELECT max(n) FROM t", Sample("SELECT n FROM t WHERE n > 1", columns=row)).correct
@@ -129,25 +139,31 @@ class _Result:
     reads: bool
 
 
+_Group = tuple[list[Row], int]
+"""Rows that the reference's order leaves tied, and how many of them its result has."""
+
+
 @dataclass(frozen=True)
 class _Expected(_Result):
-    """The reference's result on one database; `ties` has how many rows share each place."""
+    """The reference's result on one database, in groups of tied rows."""
 
     source: _Source
-    ties: list[int] | None
+    groups: list[_Group]
 
     def accepts(self, rows: list[Row]) -> bool:
-        """Whether rows are the reference's, in its order up to ties."""
-        if self.ties is None:
-            return _same_rows(rows, self.rows)
-        given, expected = iter(rows), iter(self.rows)
-        return all(_same_rows(list(islice(given, n)), list(islice(expected, n))) for n in self.ties)
+        """Whether as many rows as the reference has are its rows, in its order up to ties."""
+        return _in_order(rows, self.groups)
+
+
+def _in_order(rows: list[Row], groups: list[_Group]) -> bool:
+    given = iter(rows)
+    return all(_are_among(list(islice(given, count)), group) for group, count in groups)
 
 
 def _query(text: str) -> str:
     """The query that a completion states, without a final semicolon."""
     answer = answer_block(text)
-    query = fenced_block(text if answer is None else answer, "sql", "sqlite")
+    query = fenced_block(text if answer is None else answer, *DIALECTS)
     return query.strip().rstrip(";").rstrip()
 
 
@@ -347,57 +363,99 @@ def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
 @lru_cache(maxsize=256)
 def _expected(source: _Source, query: str) -> _Expected:
     """The reference's result."""
-    query = query.strip().rstrip(";")
+    query = _COMMENT.sub(lambda token: token["text"] or " ", query).strip().rstrip(";").rstrip()
     try:
         result = _open(source).result(query, ROWS)
     except _TooMuch as error:
         raise ValueError(str(error)) from None
     if len(result.rows) == ROWS:
         raise ValueError(f"its result has {ROWS:,} rows or more")
-    ties = _ties(source, query, result)
-    return _Expected(result.rows, result.names, result.reads, source, ties)
+    groups = _groups(source, query, result)
+    return _Expected(result.rows, result.names, result.reads, source, groups)
 
 
-_TOKEN = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|\w+|\S",
-    re.DOTALL,
+_QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]"
+_COMMENT = re.compile(rf"(?P<text>{_QUOTED})|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_TOKEN = re.compile(rf"{_QUOTED}|\w+|\S")
+_LIMIT = re.compile(
+    r"LIMIT\s+(?:(?P<skipped>\d+)\s*,\s*\d+|\d+(?:\s+OFFSET\s+(?P<offset>\d+))?)\Z", re.IGNORECASE
 )
+_IDENTIFIER = re.compile(r'"([^"]*)"|`([^`]*)`|\[([^\]]*)\]|(\w+)')
 _DIRECTION = re.compile(r"\s+(?:ASC|DESC|NULLS\s+(?:FIRST|LAST)|COLLATE\s+\w+)\s*\Z", re.IGNORECASE)
 
 
-def _ties(source: _Source, query: str, result: _Result) -> list[int] | None:
-    """How many rows of an ordered result share each place; None if the query doesn't order.
+@dataclass(frozen=True)
+class _Clauses:
+    """The terms that a whole query is ordered by, and where its first FROM and its LIMIT begin."""
+
+    terms: list[str]
+    first_from: int
+    limit: int
+
+
+def _groups(source: _Source, query: str, result: _Result) -> list[_Group]:
+    """The groups of tied rows of a reference's result, with those that its LIMIT leaves out.
 
     What the query orders by is a column of the result, or is run as a further column. Where that
-    isn't possible, no rows are tied.
+    isn't possible, or too many rows are tied, the result's own rows alone count, in their order.
     """
-    terms, first_from = _order(query)
-    if not terms:
-        return None
-    names = [name.lower() for name in result.names]
-    further = [term for term in terms if not term.isdecimal() and term.lower() not in names]
-    rows = result.rows
-    if further:
-        keyed = f"{query[:first_from]}, {', '.join(further)} {query[first_from:]}"
-        with contextlib.suppress(ValueError, sqlite3.Error, sqlite3.Warning, _TooMuch):
-            rows = _open(source).result(keyed, ROWS).rows
-        if [row[: len(names)] for row in rows] != result.rows or len(rows[0]) == len(names):
-            return [1] * len(result.rows)
-    places = [
-        int(term) - 1
-        if term.isdecimal()
-        else len(names) + further.index(term)
-        if term in further
-        else names.index(term.lower())
-        for term in terms
-    ]
+    clauses = _clauses(query)
+    cut = _LIMIT.match(query, clauses.limit)
+    if not (clauses.terms or cut):
+        return [(result.rows, len(result.rows))]
+    start = int(cut["skipped"] or cut["offset"] or 0) if cut else 0
+    with contextlib.suppress(ValueError, sqlite3.Error, sqlite3.Warning, _TooMuch):
+        tied = _tied(source, query[: clauses.limit if cut else None], clauses, result.names)
+        groups = _overlap(tied, start, len(result.rows))
+        if _in_order(result.rows, groups):
+            return groups
+    return [([row], 1) for row in result.rows]
+
+
+def _tied(source: _Source, query: str, clauses: _Clauses, columns: list[str]) -> list[list[Row]]:
+    """The rows of a query in groups that its order leaves tied. ValueError if it can't be told."""
+    names = [name.lower() for name in columns]
+    places, further = [], []
+    for term in clauses.terms:
+        if term.isdecimal():
+            places.append(int(term) - 1)
+        elif _name(term) in names:
+            places.append(names.index(_name(term)))
+        else:
+            places.append(len(names) + len(further))
+            further.append(term)
+    if any(f'"{name}"' in term.lower() for term in further for name in names):
+        raise ValueError("a column of the result would be read as a text")
+    place = clauses.first_from
+    keyed = "".join([query[:place], *(f", {term}" for term in further), " ", query[place:]])
+    rows = _open(source).result(keyed, ROWS).rows
     grouped = groupby(rows, key=lambda row: [row[place] for place in places])
-    return [len(list(tied)) for _, tied in grouped]
+    return [[row[: len(names)] for row in group] for _, group in grouped]
 
 
-def _order(query: str) -> tuple[list[str], int]:
-    """The terms that the whole query is ordered by, and where its first FROM is."""
-    depth, source, start, terms = 0, len(query), -1, []
+def _name(term: str) -> str:
+    identifier = _IDENTIFIER.fullmatch(term)
+    return identifier[identifier.lastindex or 0].lower() if identifier else term
+
+
+def _overlap(groups: list[list[Row]], start: int, length: int) -> list[_Group]:
+    """The groups of `length` rows from `start` on. ValueError if they are other or too many."""
+    found: list[_Group] = []
+    end = start + length
+    for group in groups:
+        count = min(end, len(group)) - max(start, 0)
+        if count > 0 and start < len(group):
+            found.append((group, count))
+        start, end = start - len(group), end - len(group)
+    if sum(count for _, count in found) < length:
+        raise ValueError("the query has fewer rows")
+    if sum(len(group) for group, _ in found) > length + TIED:
+        raise ValueError("too many rows are tied")
+    return found
+
+
+def _clauses(query: str) -> _Clauses:
+    depth, first_from, limit, start, terms = 0, len(query), len(query), -1, []
     tokens = list(_TOKEN.finditer(query))
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         word = token.group().lower()
@@ -405,15 +463,17 @@ def _order(query: str) -> tuple[list[str], int]:
         if depth:
             continue
         if word == "from":
-            source = min(source, token.start())
+            first_from = min(first_from, token.start())
         elif word == "order" and after is not None and after.group().lower() == "by":
             start = after.end()
-        elif start >= 0 and word in (",", "limit"):
+        elif word == "limit":
+            limit = token.start()
+        elif start >= 0 and word == "," and limit == len(query):
             terms.append(query[start : token.start()])
-            start = token.end() if word == "," else -1
+            start = token.end()
     if start >= 0:
-        terms.append(query[start:])
-    return [_undirected(term) for term in terms], source
+        terms.append(query[start:limit])
+    return _Clauses([_undirected(term) for term in terms], first_from, limit)
 
 
 def _undirected(term: str) -> str:
@@ -428,13 +488,18 @@ def _column(rows: list[Row], place: int) -> list[Row]:
 
 def _same_rows(rows: list[Row], expected: list[Row]) -> bool:
     """Whether two lists hold the same rows in any order, each as often."""
+    return len(rows) == len(expected) and _are_among(rows, expected)
+
+
+def _are_among(rows: list[Row], expected: list[Row]) -> bool:
+    """Whether the second list holds all rows of the first, each at least as often."""
     if rows == expected:
         return True
     counts = Counter(rows)
     counts.subtract(expected)
     given = sorted((+counts).elements(), key=_sort_key)
-    wanted = sorted((-counts).elements(), key=_sort_key)
-    return len(given) == len(wanted) and all(map(_same_row, given, wanted))
+    wanted = iter(sorted((-counts).elements(), key=_sort_key))
+    return all(any(_same_row(row, other) for other in wanted) for row in given)
 
 
 def _sort_key(row: Row) -> list[tuple[str, object]]:

@@ -252,3 +252,157 @@ def test_columns_that_are_alike_are_tried_in_each_order() -> None:
     reference = "SELECT a, b, c FROM t"
     assert _judged("SELECT c, a, b FROM t", reference, schema, columns="any").correct
     assert not _judged("SELECT c, b, b FROM t", reference, schema, columns="any").correct
+
+
+SHOP = """CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, kind TEXT, price REAL, tags TEXT);
+INSERT INTO item VALUES (1, 'pen', 'desk', 2, '["blue","red"]'), (2, 'ink', 'desk', 9, '["blue"]'),
+    (3, 'cup', 'home', 9, '[]'), (4, 'mat', 'home', 5, '["red"]'), (5, 'jar', 'home', 5, '["big"]'),
+    (6, 'bag', 'road', 5, NULL);
+CREATE TABLE sale (item INTEGER, n INTEGER);
+INSERT INTO sale VALUES (1, 3), (2, 3), (3, 1), (4, 1), (4, 2);
+CREATE VIRTUAL TABLE note USING fts5(body);
+INSERT INTO note VALUES ('the red pen'), ('a blue cup'), ('a red mat');
+"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "wrong"),
+    [
+        (
+            "SELECT name FROM item ORDER BY price DESC LIMIT 1",
+            ["SELECT name FROM item WHERE id = 3", "SELECT name FROM item WHERE name = 'ink'"],
+            [
+                "SELECT name FROM item WHERE id = 4",
+                "SELECT name FROM item WHERE price = (SELECT max(price) FROM item)",
+                "SELECT name FROM item WHERE id = 9",
+            ],
+        ),
+        (
+            "SELECT name FROM item ORDER BY price DESC LIMIT 4",
+            [
+                "SELECT name FROM item WHERE id <> 6 ORDER BY price DESC, name DESC LIMIT 4",
+                "SELECT name FROM item WHERE id <> 4 ORDER BY price DESC LIMIT 4",
+            ],
+            [
+                "SELECT name FROM item WHERE id <> 2 ORDER BY price DESC LIMIT 4",
+                "SELECT name FROM item ORDER BY price LIMIT 4",
+                "SELECT name FROM item WHERE id <> 4 ORDER BY price LIMIT 4",
+            ],
+        ),
+        (
+            "SELECT name FROM item ORDER BY price LIMIT 1 OFFSET 1",
+            [f"SELECT name FROM item WHERE id = {n}" for n in (4, 5, 6)],
+            [f"SELECT name FROM item WHERE id = {n}" for n in (1, 2, 3)],
+        ),
+        (
+            "SELECT name FROM item ORDER BY price LIMIT 1, 1",
+            [f"SELECT name FROM item WHERE id = {n}" for n in (4, 5, 6)],
+            ["SELECT name FROM item WHERE id = 1"],
+        ),
+        (
+            "SELECT T1.name FROM item AS T1 JOIN sale AS T2 ON T1.id = T2.item"
+            " GROUP BY T1.name ORDER BY SUM(T2.n) DESC LIMIT 1",
+            [f"SELECT name FROM item WHERE id = {n}" for n in (1, 2, 4)],
+            ["SELECT name FROM item WHERE id = 3"],
+        ),
+        (
+            "SELECT kind, COUNT(*) AS many FROM item GROUP BY kind ORDER BY many DESC LIMIT 2",
+            ["SELECT kind, COUNT(*) FROM item GROUP BY kind ORDER BY 2 DESC LIMIT 2"],
+            [
+                "SELECT kind, COUNT(*) FROM item GROUP BY kind ORDER BY 2 LIMIT 2",
+                "SELECT kind, COUNT(*) FROM item GROUP BY kind LIMIT 2 OFFSET 1",
+            ],
+        ),
+        *(
+            (
+                f"SELECT kind, SUM(price) AS 'all' FROM item GROUP BY kind ORDER BY {term} LIMIT 1",
+                ["SELECT kind, SUM(price) FROM item GROUP BY kind ORDER BY 2 LIMIT 1"],
+                ["SELECT kind, SUM(price) FROM item GROUP BY kind ORDER BY 2 DESC LIMIT 1"],
+            )
+            for term in ('"all"', "[all]", "`All`", '"all" * 2', "SUM(price)", "2")
+        ),
+        (
+            "SELECT item FROM sale ORDER BY n DESC LIMIT 1",
+            ["SELECT id FROM item WHERE id = 1", "SELECT id FROM item WHERE id = 2"],
+            ["SELECT item FROM sale WHERE item = 3", "SELECT item, n FROM sale WHERE item = 2"],
+        ),
+        (
+            "SELECT DISTINCT price FROM item WHERE id > 1 ORDER BY price LIMIT 1",
+            ["SELECT min(price) FROM item WHERE id > 1"],
+            ["SELECT max(price) FROM item"],
+        ),
+        (
+            "SELECT DISTINCT kind FROM item ORDER BY price LIMIT 2",
+            [],
+            ["SELECT kind FROM item WHERE id < 3"],
+        ),
+        (
+            "SELECT name FROM item WHERE kind = 'home' LIMIT 2",
+            [
+                "SELECT name FROM item WHERE id IN (4, 5)",
+                "SELECT name FROM item WHERE id IN (3, 5)",
+            ],
+            ["SELECT name FROM item WHERE id IN (5, 6)", "SELECT name FROM item WHERE id = 4"],
+        ),
+        (
+            "SELECT name FROM item WHERE id > 9 ORDER BY price LIMIT 1",
+            ["SELECT name FROM item WHERE id > 8 ORDER BY price"],
+            ["SELECT name FROM item WHERE id = 1"],
+        ),
+        (
+            "SELECT name FROM (SELECT * FROM item ORDER BY price DESC LIMIT 2)"
+            " ORDER BY name LIMIT 1",
+            ["SELECT name FROM item WHERE id = 3"],
+            ["SELECT name FROM item WHERE id = 2"],
+        ),
+        (
+            "SELECT name FROM item ORDER BY price IS NULL, price DESC -- the dearest\nLIMIT 1 ;",
+            ["SELECT name FROM item WHERE id = 2", "SELECT name FROM item WHERE id = 3"],
+            ["SELECT name FROM item WHERE id = 1"],
+        ),
+        (
+            "SELECT name FROM item, json_each(item.tags) WHERE json_each.value = 'red'",
+            ["SELECT name FROM item WHERE tags LIKE '%red%'"],
+            ["SELECT name FROM item WHERE tags LIKE '%blue%'"],
+        ),
+        (
+            "SELECT atom FROM item, json_tree(tags) WHERE atom IS NOT NULL AND item.id < 3",
+            ["SELECT value FROM item, json_each(tags) WHERE item.id < 3"],
+            ["SELECT atom FROM item, json_tree(tags) WHERE item.id < 3", "SELECT 'blue' FROM item"],
+        ),
+        (
+            "SELECT body FROM note WHERE note MATCH 'red' ORDER BY rank",
+            ["SELECT body FROM note('red')", "SELECT body FROM note WHERE body LIKE '%red%'"],
+            ["SELECT body FROM note WHERE note MATCH 'blue'"],
+        ),
+    ],
+)
+def test_ties_at_the_limit_and_tables_of_functions(
+    reference: str, right: list[str], wrong: list[str]
+) -> None:
+    judged = {query: _judged(query, reference, SHOP) for query in [reference, *right, *wrong]}
+    wanted = {query: query not in wrong for query in judged}
+    assert {query: verdict.correct for query, verdict in judged.items()} == wanted
+
+
+def test_values_of_a_function_are_no_table() -> None:
+    for query in ("SELECT value FROM json_each('[9]')", "SELECT 9 FROM sqlite_master LIMIT 1"):
+        for _ in range(2):  # SQLite reads its own tables at the first use
+            verdict = _judged(query, "SELECT max(price) FROM item", SHOP)
+            assert verdict.message == "it reads no table"
+
+
+SQL_LABELS = "sql sqlite sqlite3 SQL mysql mariadb postgres postgresql pgsql plpgsql plsql PL/SQL"
+SQL_LABELS += " tsql T-SQL mssql bigquery googlesql snowflake duckdb oracle redshift spark-sql"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"It is\n```{label}\nQUERY;\n```\nwhich gives\n```\n2\n```" for label in SQL_LABELS.split()]
+    + [f"<answer>\n```{label}\nQUERY\n```\n</answer>" for label in ("mysql", "bigquery")]
+    + ["QUERY;\n```", "QUERY\n~~~\n", "QUERY\n   ````\n\n", "<answer>QUERY\n```</answer>"],
+)
+def test_fences_of_any_dialect(text: str) -> None:
+    query = "SELECT name FROM pupil WHERE class = 1"
+    assert _judged(text.replace("QUERY", query), query, SCHOOL).correct
+    assert not _judged(text.replace("QUERY", "SELECT name FROM pupil"), query, SCHOOL).correct
