@@ -401,21 +401,25 @@ def _groups(source: _Source, query: str, result: _Result) -> list[_Group]:
     """
     clauses = _clauses(query)
     cut = _LIMIT.match(query, clauses.limit)
-    if not (clauses.terms or cut):
-        return [(result.rows, len(result.rows))]
+    own: list[_Group] = [(result.rows, len(result.rows))]
+    if clauses.terms:
+        own = [([row], 1) for row in result.rows]
+    elif not cut:
+        return own
     start = int(cut["skipped"] or cut["offset"] or 0) if cut else 0
     with contextlib.suppress(ValueError, sqlite3.Error, sqlite3.Warning, _TooMuch):
         tied = _tied(source, query[: clauses.limit if cut else None], clauses, result.names)
         groups = _overlap(tied, start, len(result.rows))
         if _in_order(result.rows, groups):
             return groups
-    return [([row], 1) for row in result.rows]
+    return own
 
 
 def _tied(source: _Source, query: str, clauses: _Clauses, columns: list[str]) -> list[list[Row]]:
     """The rows of a query in groups that its order leaves tied. ValueError if it can't be told."""
     names = [name.lower() for name in columns]
-    places, further = [], []
+    places: list[int] = []
+    further: list[str] = []
     for term in clauses.terms:
         if term.isdecimal():
             places.append(int(term) - 1)

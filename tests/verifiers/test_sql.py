@@ -385,6 +385,15 @@ def test_ties_at_the_limit_and_tables_of_functions(
     assert {query: verdict.correct for query, verdict in judged.items()} == wanted
 
 
+def test_of_very_many_tied_rows_the_references_own_count() -> None:
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10050)"
+    schema = f"CREATE TABLE t AS {many} SELECT i FROM n"
+    for reference in ("SELECT i FROM t LIMIT 2", "SELECT i FROM t ORDER BY i < 0, i > 2 LIMIT 2"):
+        assert _judged("SELECT i FROM t WHERE i < 3 ORDER BY i DESC", reference, schema).correct
+    reference = "SELECT i FROM t LIMIT 2"
+    assert not _judged("SELECT i FROM t WHERE i IN (3, 4)", reference, schema).correct
+
+
 def test_values_of_a_function_are_no_table() -> None:
     for query in ("SELECT value FROM json_each('[9]')", "SELECT 9 FROM sqlite_master LIMIT 1"):
         for _ in range(2):  # SQLite reads its own tables at the first use
