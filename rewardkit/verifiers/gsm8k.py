@@ -412,7 +412,7 @@ class XmlCount(Bounded):
         return Verdict.scored(max(0.0, earned) / MOST, answer=_answer(text), failure=failure)
 
 
-_STRICT_AS_PUBLISHED = re.compile(r"<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n\Z")
+_STRICT_AS_PUBLISHED = re.compile(r"<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$")
 _SOFT_AS_PUBLISHED = re.compile(r"<reasoning>.*?</reasoning>\s*<answer>.*?</answer>")
 
 
@@ -420,8 +420,9 @@ _SOFT_AS_PUBLISHED = re.compile(r"<reasoning>.*?</reasoning>\s*<answer>.*?</answ
 class AsPublished:
     """One of the five rewards as the code of its report computes it, with that code's faults.
 
-    A text without `<answer>` is all answer, `.` matches no newline, and text after the last block
-    costs twice, unless a final newline is missing, which pays 0.001. Scores stay in [0, 1].
+    A text without `<answer>` is all answer, `.` matches no newline, a second final newline is
+    strict, a reference keeps its commas, and text after the last block costs twice. Only the sum of
+    `xmlcount` is never below 0, because scores are in [0, 1].
     """
 
     thinking: ClassVar = "whole"
@@ -432,7 +433,8 @@ class AsPublished:
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         answer = text.rpartition("<answer>")[2].partition("</answer>")[0].strip()
-        reference = reference_text(sample.reference)
+        _, marker, hashed = sample.reference.partition(DATA_MARKER)
+        reference = (hashed.partition(DATA_MARKER)[0] if marker else sample.reference).strip()
         if self.reward == "correctness" and not reference:
             return Verdict.unjudged("the reference is empty")
         scores: Mapping[str, Callable[[], float]] = {
@@ -440,7 +442,7 @@ class AsPublished:
             "int": answer.isdigit,
             "strict_format": lambda: _STRICT_AS_PUBLISHED.match(text) is not None,
             "soft_format": lambda: _SOFT_AS_PUBLISHED.match(text) is not None,
-            "xmlcount": lambda: min(1.0, max(0.0, _published_count(text) / MOST)),
+            "xmlcount": lambda: max(0.0, _published_count(text) / MOST),
         }
         failure = Failure.WRONG if self.reward == "correctness" else Failure.FORMAT
         return Verdict.scored(scores[self.reward](), answer=answer, failure=failure)
@@ -449,7 +451,7 @@ class AsPublished:
 def _published_count(text: str) -> float:
     earned = PER_TAG * sum(text.count(tag) == 1 for tag in _COUNTED)
     if text.count("\n<answer>\n") == 1:
-        earned -= PER_TRAILING_CHARACTER * len(text.rpartition("\n</answer>\n")[2])
+        earned -= PER_TRAILING_CHARACTER * len(text.split("\n</answer>\n")[-1])
     if text.count(_CLOSING) == 1:
         earned -= PER_TRAILING_CHARACTER * (len(text.rpartition(_CLOSING)[2]) - 1)
     return earned

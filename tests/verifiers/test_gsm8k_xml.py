@@ -1,3 +1,5 @@
+import random
+import re
 import time
 
 import pytest
@@ -179,3 +181,61 @@ def test_published_pays_what_the_code_of_the_report_pays(
 def test_published_leaves_an_empty_reference_unjudged() -> None:
     as_published = rewardkit.load_verifier("gsm8k_xml", published=True)
     assert rewardkit.verify(as_published, "72", "####").correct is None
+
+
+def plain_copy(reply: str, solution: str) -> dict[str, float]:
+    """The five published functions, written again; a part's score is never below 0 here."""
+    stated = reply.split("<answer>")[-1].split("</answer>")[0].strip()
+    expected = solution.split("####")[1].strip() if "####" in solution else solution.strip()
+    strict = r"^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>\n$"
+    soft = r"<reasoning>.*?</reasoning>\s*<answer>.*?</answer>"
+    count = 0.125 * (reply.count("<reasoning>\n") == 1) + 0.125 * (
+        reply.count("\n</reasoning>\n") == 1
+    )
+    if reply.count("\n<answer>\n") == 1:
+        count += 0.125 - 0.001 * len(reply.split("\n</answer>\n")[-1])
+    if reply.count("\n</answer>") == 1:
+        count += 0.125 - 0.001 * (len(reply.split("\n</answer>")[-1]) - 1)
+    return {
+        "correctness": 2.0 * (stated == expected),
+        "int": 0.5 * stated.isdigit(),
+        "strict_format": 0.5 * bool(re.match(strict, reply)),
+        "soft_format": 0.5 * bool(re.match(soft, reply)),
+        "xmlcount": max(count, 0.0),
+    }
+
+
+PIECES = [
+    "<reasoning>",
+    "</reasoning>",
+    "<answer>",
+    "</answer>",
+    "\n",
+    "\n",
+    " ",
+    "72",
+    "1,234",
+    "a",
+]
+SOLUTIONS = ["so 72\n#### 72", "#### 1,234", "#### $5", "72", "1,234", "a #### 72 #### 5", "72\n"]
+
+
+def generated_replies(draw: random.Random) -> str:
+    if draw.random() < 0.3:
+        return "".join(draw.choices(PIECES, k=draw.randint(0, 14)))
+    parts = re.split(r"(\n)", PERFECT.replace("\n= 72", draw.choice(["", "\n= 72"])) + "\n")
+    parts[draw.randrange(len(parts))] += draw.choice(["", *PIECES])
+    if draw.random() < 0.3:  # on few lines
+        parts = [part for part in parts if part != "\n" or draw.random() < 0.2]
+    end = ["", "\n", "\n</answer>", "\n</answer>\n", "\n</answer>\n</answer>\n", "x" * 30]
+    return "".join(parts).replace("72", draw.choice(["72", "1,234", "1234"])) + draw.choice(end)
+
+
+def test_published_equals_a_plain_copy_of_the_code() -> None:
+    draw = random.Random(5)
+    as_published = rewardkit.load_verifier("gsm8k_xml", published=True)
+    for _ in range(5_000):
+        reply, solution = generated_replies(draw), draw.choice(SOLUTIONS)
+        verdict = as_published(reply, Sample(solution))
+        paid = {part: gsm8k_xml.weights[part] * score for part, score in verdict.parts.items()}
+        assert paid == pytest.approx(plain_copy(reply, solution), abs=1e-12), (reply, solution)
