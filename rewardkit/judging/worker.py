@@ -170,8 +170,9 @@ class Limits:
             soft, hard = resource.getrlimit(limit)
             if soft != resource.RLIM_INFINITY and soft < amount:
                 resource.setrlimit(limit, (amount, hard))
-        if self._size:
-            resource.setrlimit(resource.RLIMIT_AS, (self._size, self._size))
+        if self._size:  # the hard limit stays: workers that a verifier starts are limited like this
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (self._size, hard))
 
     def set_cpu(self) -> None:
         """End this process if it uses so many more CPU seconds: the last resort when the caller is
@@ -202,6 +203,8 @@ def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     control = socket.socket(fileno=descriptor)
     channel = FrameChannel(descriptor)
     signal.alarm(START_SECONDS + 10)  # the caller ends a slow start, unless it is gone
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # the caller may be a worker itself
     try:
         verifier: Verifier = pickle.loads(channel.receive())
         if isinstance(verifier, PreparedVerifier):
