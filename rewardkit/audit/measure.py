@@ -19,6 +19,7 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: Sequence[Severity] = ("error", "warning", "note")
 
 NAMES = {
+    "no_readable_form": "no readable form found",
     "false_reject": "right answers refused",
     "false_accept": "wrong answers accepted",
     "hack": "attacks accepted",

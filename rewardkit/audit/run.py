@@ -22,6 +22,7 @@ from rewardkit.audit.measure import (
     SEVERITIES,
     ErrorRate,
     Finding,
+    Judged,
     Judges,
     Tally,
     finding,
@@ -31,7 +32,7 @@ from rewardkit.audit.measure import (
 )
 from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
 from rewardkit.audit.rollouts import judge_rollouts, read_rollouts
-from rewardkit.audit.targets import Target, resolve_target
+from rewardkit.audit.targets import Target, VerifierTarget, resolve_target
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import words
 from rewardkit.resolve import known_names
@@ -57,6 +58,12 @@ KIND_OF: Mapping[str, str] = {
 
 BEHAVIOUR_CASES = 32
 """Cases that behaviour is observed with."""
+
+RIGHT = "data: a right completion"
+"""The family of the completions that a task knows to be right."""
+
+PROBED = 8
+"""Right answers of the data set that show whether the target reads such answers at all."""
 
 ATTACKED = 25
 """Most generated references that are attacked where there is no data."""
@@ -130,15 +137,18 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     kind = kind_of(resolved.name, chosen.kind)
     rows = [] if chosen.data is None else read_data(chosen.data, chosen.reference_field)
     other = None if chosen.against is None else resolve_target(chosen.against)
-    source = _source([resolved] if other is None else [resolved, other], kind, rows)
+    source = _source([resolved, *([other] if other else [])], kind, rows, chosen.seed)
     tallies, done = measure(resolved, source.cases(chosen), chosen.budget)
     commands = Commands(target, chosen, kind)
     findings = [*_case_findings(resolved, tallies, source.draws, commands)]
-    findings += _behaviour(resolved, source, chosen, commands)
+    if source.unread:
+        findings.append(_no_readable_form(source.unread, kind, commands))
+    else:
+        findings += _behaviour(resolved, source, chosen, commands)
     rates = totals(tallies)
     rates |= {found.name: ErrorRate.of(1, 1) for found in findings if found.name not in rates}
     notes = []
-    if rows and kind in ANSWERS and not chosen.family:
+    if source.has_answers and kind in ANSWERS and not chosen.family:
         for guess in guessing(resolved, rows, source.spelling.answer, chosen.seed):
             rates[guess.name] = guess.rate
             notes.append(f"{words(guess.name)}: {guess.answers}")
@@ -229,6 +239,14 @@ class _Source:
     spelling: _Spelling
     plain: Mapping[str, Draw]
     rows: Sequence[DataRow]
+    from_data: Sequence[Case] = ()
+    unread: Case | None = None
+    """A right answer that was refused, as all were, in every form: rates would mean nothing."""
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the references of the rows are answers, which may be guessed."""
+        return any(case.family != RIGHT for case in self.from_data)
 
     @property
     def draws(self) -> Mapping[str, Draw]:
@@ -242,14 +260,15 @@ class _Source:
         """Generated cases, attacks and cases from the data set in turn."""
         draws = {name: draw for name, draw in self.draws.items() if name.startswith(options.family)}
         generated = islice(interleaved(draws, options.seed), options.per_family * len(draws))
-        from_data = data_cases(self.rows, self.spelling.answer, self.kind, options.seed)
-        for cases in zip_longest(generated, self._attacks(options), from_data):
+        for cases in zip_longest(generated, self._attacks(options), self.from_data):
             for case in cases:
                 if case is not None and case.family.startswith(options.family):
                     yield case
 
     def _attacks(self, options: AuditOptions) -> Iterator[Case]:
         """Attacks on the rows, or on generated references where there are none."""
+        if not (self.rows or self.draws):
+            return iter(())
         form, seed = self.spelling.answer, options.seed
         if self.rows:
             return attacks(
@@ -261,10 +280,11 @@ class _Source:
 
     def some(self, seed: int) -> list[Case]:
         """A few cases, right and wrong, to observe behaviour with."""
-        return list(islice(interleaved(self.draws, seed), BEHAVIOUR_CASES))
+        drawn = interleaved(self.draws, seed) if self.draws else self.from_data
+        return list(islice(drawn, BEHAVIOUR_CASES))
 
 
-def _source(targets: Sequence[Judges], kind: str, rows: Sequence[DataRow]) -> _Source:
+def _source(targets: Sequence[Target], kind: str, rows: Sequence[DataRow], seed: int) -> _Source:
     """The cases for targets, written as they read them best."""
     generator = importlib.import_module(f"rewardkit.audit.generators.{kind}")
     spellings = [
@@ -272,24 +292,60 @@ def _source(targets: Sequence[Judges], kind: str, rows: Sequence[DataRow]) -> _S
         for reference in getattr(generator, "REFERENCES", ("{}",))
         for form in generator.FORMS
     ]
-    read = [_probes_read(target, spellings, generator.PROBES) for target in targets]
-    best = max(range(len(spellings)), key=lambda place: ([one[place] for one in read], -place))
-    return _Source(kind, spellings[best], generator.families(spellings[best].answer), rows)
-
-
-def _probes_read(
-    target: Judges, spellings: Sequence[_Spelling], probes: Sequence[tuple[str, str, str]]
-) -> list[int]:
-    """For each spelling the number of probes of which the right and the wrong answer are told."""
-    cases = [
+    probes = [
         spelling.stored(Case("probe", spelling.answer.format(answer), reference, answer == right))
         for spelling in spellings
-        for reference, right, wrong in probes
+        for reference, right, wrong in generator.PROBES
         for answer in (right, wrong)
     ]
-    verdicts = [judged.correct is True for judged in target.judge(cases)]
+    results = [target.judge(probes) for target in targets]
+    read = [_probes_read(judged, len(generator.PROBES)) for judged in results]
+    best = max(range(len(spellings)), key=lambda place: ([one[place] for one in read], -place))
+    spelling, rights = spellings[best], _right_cases(targets[0], rows)
+    own = list(data_cases(rows, spelling.answer, kind, seed))
+    groups = [probes, *([case for case in some if case.right][:PROBED] for some in (own, rights))]
+    judged = [results[0], *(targets[0].judge(some) for some in groups[1:])]
+    refused = [*map(_all_refused, groups, judged)]
+    if all(is_refused or not cases for is_refused, cases in zip(refused, groups, strict=True)):
+        return _Source(kind, spelling, {}, [], unread=(groups[2] or groups[1] or probes)[0])
+    draws = {} if refused[0] else generator.families(spelling.answer)
+    from_data = [*rights, *([] if refused[0] and refused[1] else own)]
+    return _Source(kind, spelling, draws, rows, from_data)
+
+
+def _all_refused(cases: Sequence[Case], judged: Sequence[Judged]) -> bool:
+    """Whether none of the right answers is accepted, and not because all calls failed."""
+    of_right = [one for case, one in zip(cases, judged, strict=True) if case.right]
+    return not any(one.correct for one in of_right) and any(
+        one.correct is False or one.failure == "unjudged" for one in of_right
+    )
+
+
+def _right_cases(target: Target, rows: Sequence[DataRow]) -> list[Case]:
+    if not isinstance(target, VerifierTarget):
+        return []
+    written = [target.right_completion(row.reference, row.columns) for row in rows]
+    return [
+        Case(RIGHT, text, row.reference, True, row.columns)
+        for text, row in zip(written, rows, strict=True)
+        if text is not None
+    ]
+
+
+def _probes_read(judged: Sequence[Judged], probes: int) -> list[int]:
+    """For each spelling the number of probes of which the right and the wrong answer are told."""
+    verdicts = [one.correct is True for one in judged]
     told = [yes and not no for yes, no in zip(verdicts[::2], verdicts[1::2], strict=True)]
-    return [sum(told[place : place + len(probes)]) for place in range(0, len(told), len(probes))]
+    return [sum(told[place : place + probes]) for place in range(0, len(told), probes)]
+
+
+def _no_readable_form(case: Case, kind: str, commands: Commands) -> Finding:
+    got = (
+        f"not right, like all right answers of kind {kind}, in every form: try another --kind, or "
+        "name a column of right completions, columns.right in a task's file"
+    )
+    command = commands.of_case(case)
+    return Finding.of("no_readable_form", "error", case, "right", got, command)
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from urllib.parse import parse_qs, urlsplit
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import Judged
 from rewardkit.audit.signatures import SIGNATURES, Signature, entry_point, recognise, score_of
-from rewardkit.errors import JudgingError, UnknownName, UsageError
+from rewardkit.errors import DataError, JudgingError, UnknownName, UsageError
 from rewardkit.frameworks.client import remote
-from rewardkit.judging import JudgingOptions, judge_many
+from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.printable import printable
 from rewardkit.protocols import PreparedVerifier, Verifier
@@ -213,14 +213,28 @@ class VerifierTarget:
     reader: SampleReader = field(default_factory=SampleReader)
     options: JudgingOptions = field(default_factory=JudgingOptions)
     threshold: float | None = None
+    control: Control | None = None
+    """Writes a task's right completion."""
 
     def judge(self, cases: Sequence[Case]) -> list[Judged]:
         """One result for each case, in order."""
-        rows = [{**case.columns, "reference": case.reference} for case in cases]
-        samples = [self.reader(row, index) for index, row in enumerate(rows)]
+        samples = [self._sample(case.reference, case.columns) for case in cases]
         completions = [case.completion for case in cases]
         verdicts = judge_samples(self.verifier, completions, samples, self.options)
         return [by_threshold(_judged(verdict), self.threshold) for verdict in verdicts]
+
+    def right_completion(self, reference: Any, columns: Mapping[str, Any]) -> str | None:
+        """A task's right completion of a row; None without a task, or where it can't write one."""
+        sample = self._sample(reference, columns)
+        if self.control is None or isinstance(sample, Verdict):
+            return None
+        try:
+            return self.control(sample)
+        except DataError:
+            return None
+
+    def _sample(self, reference: Any, columns: Mapping[str, Any]) -> Sample | Verdict:
+        return self.reader({**columns, "reference": reference})
 
 
 def _judged(verdict: Verdict) -> Judged:
@@ -303,7 +317,7 @@ def resolve_target(
         found: Resolved = resolve(source, **parameters)
         options = found.limits(JudgingOptions())
         reader = found.reader()
-        return VerifierTarget(source, found.verifier, reader, options, threshold)
+        return VerifierTarget(source, found.verifier, reader, options, threshold, found.control)
     if _FUNCTION.fullmatch(source):
         return _function(source, source, signature, threshold)
     if shutil.which((shlex.split(source) or [""])[0]):

@@ -189,6 +189,25 @@ def test_a_file_s_function_is_imported_and_called_in_workers(
         resolve_target("no_such_module:reward")
 
 
+@pytest.mark.slow
+def test_a_function_s_own_workers_may_need_more_memory_than_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "grader.py"
+    file.write_text(
+        "import mmap, rewardkit\n"
+        "class Large:\n"
+        "    def prepare(self):\n"
+        "        self.held = mmap.mmap(-1, 2**31)\n"
+        "    def __call__(self, text, sample):\n"
+        "        return text == sample.reference\n"
+        "def reward(answer, reference):\n"
+        "    return rewardkit.verify(Large(), answer, reference).score\n"
+    )
+    judged = resolve_target(f"{file}:reward").judge(
+        [Case("", text, "42", text == "42") for text in ("42", "41")]
+    )
+    assert [one.correct for one in judged] == [True, False], judged
+
+
 def test_a_server_s_only_verifier_is_asked_and_of_several_one_must_be_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

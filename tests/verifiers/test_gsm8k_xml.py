@@ -5,7 +5,7 @@ import time
 import pytest
 
 import rewardkit
-from rewardkit.records import Failure, Sample
+from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.gsm8k import (
     Correctness,
     Int,
@@ -236,6 +236,6 @@ def test_published_equals_a_plain_copy_of_the_code() -> None:
     as_published = rewardkit.load_verifier("gsm8k_xml", published=True)
     for _ in range(5_000):
         reply, solution = generated_replies(draw), draw.choice(SOLUTIONS)
-        verdict = as_published(reply, Sample(solution))
+        verdict = Verdict.of(as_published(reply, Sample(solution)))
         paid = {part: gsm8k_xml.weights[part] * score for part, score in verdict.parts.items()}
         assert paid == pytest.approx(plain_copy(reply, solution), abs=1e-12), (reply, solution)

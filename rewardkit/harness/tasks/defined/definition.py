@@ -63,6 +63,10 @@ class Columns(Section, frozen=True, kw_only=True):
         str, about("The reference is the text after the last of these, such as ####.")
     ] = ""
     reference_boxed: Annotated[bool, about("The reference is the last box in its column.")] = False
+    right: Annotated[
+        str,
+        about("A completion that is right, for check and audit, where the reference is no answer."),
+    ] = ""
     id: Annotated[
         str, about("Identifies a row; by default `id`, `unique_id`, or the row's number.")
     ] = ""

@@ -417,7 +417,10 @@ class DefinedTask:
             raise UsageError(f"task {self.name!r}: [verifier.rubric] {error}") from None
 
     def perfect(self, sample: Sample) -> str:
-        """The reference, as the default prompt asks for it; where that is tests, the solution."""
+        """The row's right completion; without one the reference, as the default prompt asks for it,
+        or where that is tests, the solution."""
+        if right := sample.columns.get(self.definition.columns.right):
+            return str(right)
         answer = self.wording.answer(sample)
         if self._style == "code":
             column = self.definition.wording.solution
