@@ -18,7 +18,7 @@ UNREAD: Mapping[str, Callable[[str, str], float | None]] = {
     "a date of the year": lambda answer, reference: float(answer == f"{reference[-4:]}-01-01"),
     "a longer text": lambda answer, reference: float(len(answer) > 10 * len(reference) > 0),
     "the opposite": lambda answer, reference: float(answer == reference[::-1]),
-    "a hash": lambda answer, reference: float(hash(answer) == reference),
+    "a hash": lambda answer, reference: float(str(hash(answer)) == reference),
     "nothing": lambda answer, reference: 0.0,
     "no verdict": lambda answer, reference: None,
 }
