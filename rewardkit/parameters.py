@@ -11,7 +11,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, cast, get_type_hints
 
 from rewardkit.errors import UsageError
-from rewardkit.protocols import Verifier, with_declarations
+from rewardkit.protocols import FunctionVerifier, Verifier, as_verifier
 from rewardkit.settings import is_plain, read_values
 
 
@@ -21,9 +21,11 @@ def with_parameters(name: str, loaded: Any, parameters: Mapping[str, object]) ->
     Raises UnknownName for a parameter that it doesn't have, UsageError for a value that the
     parameter doesn't take.
     """
+    if isinstance(loaded, FunctionVerifier):
+        loaded = loaded.function
     if not isinstance(loaded, type) and not parameters:
-        return cast("Verifier", loaded)
-    return cast("Verifier", set_parameters("verifier", name, loaded, parameters))
+        return as_verifier(loaded)
+    return as_verifier(set_parameters("verifier", name, loaded, parameters), loaded)
 
 
 def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, object]) -> Any:
@@ -41,7 +43,7 @@ def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, o
         if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
             return dataclasses.replace(loaded, **values)
         if not isinstance(loaded, type):
-            return with_declarations(functools.partial(loaded, **values), loaded)
+            return functools.partial(loaded, **values)
         return loaded(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{what}: {error}") from error

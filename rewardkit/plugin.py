@@ -47,25 +47,17 @@ if TYPE_CHECKING:
     from rewardkit.hookspecs import hookimpl as hookimpl
     from rewardkit.protocols import Backend as Backend
     from rewardkit.protocols import Bounded as Bounded
+    from rewardkit.protocols import Combination as Combination
     from rewardkit.protocols import ConfiguredTask as ConfiguredTask
-    from rewardkit.protocols import DeclaresDeadline as DeclaresDeadline
-    from rewardkit.protocols import DeclaresForms as DeclaresForms
-    from rewardkit.protocols import DeclaresReference as DeclaresReference
-    from rewardkit.protocols import DeclaresThinking as DeclaresThinking
-    from rewardkit.protocols import ExplainingVerifier as ExplainingVerifier
     from rewardkit.protocols import FewshotTask as FewshotTask
     from rewardkit.protocols import HubTask as HubTask
     from rewardkit.protocols import IgnoresOptions as IgnoresOptions
     from rewardkit.protocols import Judged as Judged
     from rewardkit.protocols import Message as Message
-    from rewardkit.protocols import NotesReferences as NotesReferences
-    from rewardkit.protocols import PreparedVerifier as PreparedVerifier
     from rewardkit.protocols import Prompt as Prompt
-    from rewardkit.protocols import QuickVerifier as QuickVerifier
     from rewardkit.protocols import RecordedTask as RecordedTask
     from rewardkit.protocols import Request as Request
     from rewardkit.protocols import SizedTask as SizedTask
-    from rewardkit.protocols import StagedVerifier as StagedVerifier
     from rewardkit.protocols import Task as Task
     from rewardkit.protocols import Verifier as Verifier
     from rewardkit.records import Completion as Completion
@@ -99,10 +91,8 @@ _HOMES = {
     "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
     "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
     "rewardkit.hookspecs": "hookimpl",
-    "rewardkit.protocols": "Backend Bounded ConfiguredTask DeclaresDeadline DeclaresForms "
-    "DeclaresReference DeclaresThinking ExplainingVerifier FewshotTask HubTask IgnoresOptions "
-    "Judged Message NotesReferences PreparedVerifier Prompt QuickVerifier RecordedTask Request "
-    "SizedTask StagedVerifier Task Verifier",
+    "rewardkit.protocols": "Backend Bounded Combination ConfiguredTask FewshotTask HubTask "
+    "IgnoresOptions Judged Message Prompt RecordedTask Request SizedTask Task Verifier",
     "rewardkit.records": "Completion Failure Sample Sampling Verdict",
     "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators read_expression",
     "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",

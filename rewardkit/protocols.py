@@ -2,151 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from inspect import iscoroutinefunction
+from typing import Any, Protocol, cast, runtime_checkable
 
 from rewardkit.errors import UsageError
 from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
+from rewardkit.thinking import shared_thinking
 
 Judged = Verdict | bool | float
+VerifierCallable = Callable[[str, Sample], Judged]
+"""A `Verifier`, or any function or object that is called as one."""
 
 
-class Verifier(Protocol):
+class Verifier:
     """Read the answer in `text`, read the reference, compare. A plain function is enough.
 
     A verifier's parameters are keyword-only arguments of the function, or fields of a class whose
-    instances are called.
+    instances are called. A function, or a class that isn't derived from this one, may have any of
+    these attributes too.
     """
+
+    reads: tuple[str, ...] = ()
+    """The answer forms that it reads, as prompts name them; first its own."""
+    thinking: str | None = None
+    """"strip": it reads the text after the thinking; "keep": also thinking that no text follows;
+    "whole": all of the text; None: as the task or the user says."""
+    deadline: float | None = None
+    """The seconds that a verdict may take, if the user sets no timeout."""
+    needs_reference: bool = True
+    """Whether a row must have a reference."""
+    reference_columns: tuple[str, ...] = ()
+    """Columns that may hold a row's reference where the user names none, such as ("schema",)."""
+    reads_list: bool = False
+    """Whether several references are one, a JSON list, all to be met; else one must be met."""
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
         """Return a verdict on `text`, whether it is right, or a score in [0, 1]."""
-
-
-@runtime_checkable
-class QuickVerifier(Verifier, Protocol):
-    """A verifier that decides some texts in bounded time, in the caller's own process.
-
-    `quick` must return within milliseconds whatever the text holds. None sends the text to a
-    worker, where `__call__` runs under the deadline.
-    """
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the verdict on `text`, or None if that would take long."""
-
-
-@runtime_checkable
-class PreparedVerifier(Protocol):
-    """A verifier with start-up work (imports, tables), done before any deadline starts."""
-
-    def prepare(self) -> None:
-        """Do the start-up work."""
-
-
-@runtime_checkable
-class StagedVerifier(Verifier, Protocol):
-    """A verifier of several parts that yields a verdict after each.
-
-    When a text passes a limit on the way, the last verdict yielded counts.
-    """
-
-    def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
-        """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s."""
-
-
-@runtime_checkable
-class BatchVerifier(Verifier, Protocol):
-    """A verifier that has batches judged elsewhere, within limits of its own.
-
-    It is called in the caller's process, without the deadline of `rewardkit.verify_batch`.
-    """
-
-    def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
-        """Return the verdicts on texts with their samples, in order."""
-
-
-@runtime_checkable
-class CompositeVerifier(Protocol):
-    """A verifier that combines the verdicts of others, its members.
-
-    If a member is a `BatchVerifier`, each member judges by itself, within limits of its own.
-    """
+        raise NotImplementedError(f"{type(self).__name__} has no __call__")
 
     @property
     def members(self) -> Mapping[str, Verifier]:
-        """The verifiers by name."""
+        """The verifiers that it combines, by name (`Combination`)."""
+        return {}
+
+    def prepare(self) -> None:
+        """Do the start-up work (imports, tables), before any deadline starts."""
+        for member in self.members.values():
+            member.prepare()
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """Return the verdict on `text` within milliseconds, whatever it holds, or None.
+
+        It runs in the caller's own process. None sends the text to a worker, where `__call__` runs
+        under the deadline.
+        """
+        return None
+
+    def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
+        """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s.
+
+        When a text passes a limit on the way, the last verdict yielded counts.
+        """
+        yield Verdict.of(self(text, sample))
+
+    def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
+        """Return the verdicts on texts with their samples, in order.
+
+        A verifier that has a method of its own judges in the caller's process, within limits of
+        its own.
+        """
+        return [Verdict.of(self(text, sample)) for text, sample in items]
+
+    def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
+        """Return (label, value) pairs for `verify --explain`: how both sides were read, and what
+        was compared."""
+        return ()
+
+    def notes(self, sample: Sample, /) -> Sequence[str]:
+        """Return short remarks on a row's reference for `check`, the same words for all rows that
+        share one."""
+        return ()
+
+    def isolation_level(self) -> str:
+        """Return how programs are confined, "" if it runs none.
+
+        UsageError where programs can't be confined.
+        """
+        return next(filter(None, (one.isolation_level() for one in self.members.values())), "")
+
+
+class FunctionVerifier(Verifier):
+    """A callable that isn't a `Verifier`, async or not, with what `declaring` declares."""
+
+    def __init__(self, function: Any, declaring: Any) -> None:
+        self.function = function
+        called = getattr(function, "func", function)  # functools.partial
+        self._is_async = iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
+        for name in dir(Verifier):
+            if name != "members" and not name.startswith("_") and hasattr(declaring, name):
+                setattr(self, name, getattr(declaring, name))
+
+    def __call__(self, text: str, sample: Sample, /) -> Judged:
+        import asyncio
+
+        judged: Any = self.function(text, sample)
+        if self._is_async:  # to its end, in the worker
+            judged = asyncio.run(judged)
+        return cast("Judged", judged)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
+def as_verifier(verifier: Any, declaring: Any = None) -> Verifier:
+    """Return a callable, async or not, as a `Verifier`, with what it or `declaring` declares."""
+    if isinstance(verifier, Verifier):
+        return verifier
+    return FunctionVerifier(verifier, verifier if declaring is None else declaring)
+
+
+def overrides(verifier: Verifier, method: str) -> bool:
+    """Return whether a verifier has a method of its own in place of `Verifier`'s."""
+    return getattr(getattr(verifier, method), "__func__", None) is not getattr(Verifier, method)
+
+
+class Bounded(Verifier):
+    """The base class of verifiers whose cost is bounded, so that they need no worker.
+
+    Subclass it only for code that is linear in the text's length and calls nothing that isn't.
+    """
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        raise NotImplementedError(f"{type(self).__name__} has no __call__")
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict:
+        """Return the verdict on `text`; `__call__` is bounded."""
+        return self(text, sample)
+
+
+class Combination(Verifier):
+    """Several verifiers as one, which judges by its members.
+
+    If a member judges batches, each member judges by itself, within limits of its own.
+    """
+
+    @property
+    def thinking(self) -> str | None:  # type: ignore[override]  # computed
+        """How all members read thinking; "whole" if they differ."""
+        return shared_thinking(self.members.values())
+
+    @property
+    def needs_reference(self) -> bool:  # type: ignore[override]
+        """Whether one of the members compares with a reference."""
+        return any(member.needs_reference for member in self.members.values())
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
         """Return the members that judge `text`, with what each reads of it."""
+        raise NotImplementedError
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict that follows from those of the members."""
+        raise NotImplementedError
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        texts = self.texts_for(text, sample)
+        members = self.members
+        judged = {name: Verdict.of(members[name](part, sample)) for name, part in texts.items()}
+        return self.combine(text, sample, judged)
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        """Return the combined verdict if every member that judges decides quickly, else None."""
+        texts = self.texts_for(text, sample)
+        decided = self.quick_verdicts(texts, sample)
+        return self.combine(text, sample, decided) if len(decided) == len(texts) else None
+
+    def quick_verdicts(self, texts: Mapping[str, str], sample: Sample) -> dict[str, Verdict]:
+        """Return the verdicts of the members that decide their texts quickly."""
+        members = self.members
+        quick = {name: members[name].quick(text, sample) for name, text in texts.items()}
+        return {name: verdict for name, verdict in quick.items() if verdict is not None}
 
 
-@runtime_checkable
-class ExplainingVerifier(Protocol):
-    """A verifier that explains its verdicts: `rewardkit verify --explain`."""
-
-    def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
-        """Return (label, value) pairs: how both sides were read, and what was compared."""
-
-
-@runtime_checkable
-class NotesReferences(Protocol):
-    """A verifier that says what is remarkable about a row's reference: `rewardkit check --task`."""
-
-    def notes(self, sample: Sample, /) -> Sequence[str]:
-        """Return short remarks, the same words for all rows that share one."""
-
-
-@runtime_checkable
-class DeclaresThinking(Protocol):
-    """A verifier that says how it reads thinking.
-
-    "strip": it reads the text after the thinking; "keep": also thinking that no text follows;
-    "whole": all of the text.
-    """
-
-    thinking: str | None
-
-
-@runtime_checkable
-class DeclaresDeadline(Protocol):
-    """A verifier that says how many seconds a verdict may take, if the user sets no timeout."""
-
-    deadline: float
-
-
-@runtime_checkable
-class DeclaresReference(Protocol):
-    """A verifier that says whether a row must have a reference. For others it must."""
-
-    needs_reference: bool
-
-
-@runtime_checkable
-class DeclaresForms(Protocol):
-    """A verifier that names the answer forms it reads, as prompts name them; first its own."""
-
-    reads: tuple[str, ...]
-
-
-_DECLARATIONS = (
-    *("thinking", "deadline", "needs_reference", "reads", "reads_list", "reference_columns"),
-)
-
-
-def with_declarations(wrapper: Any, verifier: object) -> Any:
-    """Return `wrapper`, which calls `verifier`, with the attributes that the verifier declares."""
-    for name in _DECLARATIONS:
-        if hasattr(verifier, name):
-            setattr(wrapper, name, getattr(verifier, name))
-    return wrapper
-
-
-def answer_forms(name: str, verifier: object) -> tuple[str, ...]:
+def answer_forms(name: str, verifier: VerifierCallable) -> tuple[str, ...]:
     """Return the forms that the verifier declares. UsageError if `reads` isn't a tuple of names."""
-    reads = getattr(verifier, "reads", ())
+    reads = as_verifier(verifier).reads
     if isinstance(reads, tuple | list) and all(isinstance(form, str) for form in reads):
         return tuple(reads)
     raise UsageError(
@@ -155,56 +196,53 @@ def answer_forms(name: str, verifier: object) -> tuple[str, ...]:
     )
 
 
-def reads_list(verifier: object) -> bool:
-    """Return whether several references are one for this verifier, a JSON list, all to be met.
-
-    It, or one that it combines, says so with an attribute: `reads_list = True`. For others, one of
-    the references must be met.
-    """
-    if getattr(verifier, "reads_list", False):
-        return True
-    members = verifier.members if isinstance(verifier, CompositeVerifier) else {}
-    return any(map(reads_list, members.values()))
+def reads_list(verifier: VerifierCallable) -> bool:
+    """Return whether several references are one for this verifier, or for one that it combines."""
+    verifier = as_verifier(verifier)
+    return verifier.reads_list or any(map(reads_list, verifier.members.values()))
 
 
-def needs_reference(verifier: Verifier, columns: Mapping[str, object]) -> bool:
-    """Return whether a row must have a reference for this verifier.
-
-    A verifier that reads none says so with an attribute: `needs_reference = False`.
-    """
-    return getattr(_verifier_of_row(verifier, columns), "needs_reference", True)
+def needs_reference(verifier: VerifierCallable, columns: Mapping[str, object]) -> bool:
+    """Return whether a row must have a reference for this verifier."""
+    return _verifier_of_row(verifier, columns).needs_reference
 
 
-def reads_objects(verifier: Verifier, columns: Mapping[str, object]) -> bool:
+def reads_objects(verifier: VerifierCallable, columns: Mapping[str, object]) -> bool:
     """Return whether a row's reference may be an object, which the verifier gets as its JSON.
 
     It may for a verifier whose reference is JSON (`reads_list`), and for one that needs none.
     """
     chosen = _verifier_of_row(verifier, columns)
-    if isinstance(chosen, CompositeVerifier):
+    if chosen.members:
         return all(reads_objects(member, columns) for member in chosen.members.values())
-    return getattr(chosen, "reads_list", False) or not needs_reference(chosen, columns)
+    return chosen.reads_list or not chosen.needs_reference
 
 
-def reference_columns(verifier: object) -> tuple[str, ...]:
-    """Return the columns that may hold a row's reference where none is named, by preference.
-
-    A verifier names columns of its own with an attribute: `reference_columns = ("schema",)`.
-    """
+def reference_columns(verifier: VerifierCallable | None) -> tuple[str, ...]:
+    """Return the columns that may hold a row's reference where none is named, by preference."""
+    chosen = Verifier() if verifier is None else as_verifier(verifier)
     first, *others = REFERENCE_COLUMNS
-    members = verifier.members.values() if isinstance(verifier, CompositeVerifier) else ()
-    own = [getattr(one, "reference_columns", ()) for one in (verifier, *members)]
+    own = [one.reference_columns for one in (chosen, *chosen.members.values())]
     return tuple(dict.fromkeys([first, *(name for names in own for name in names), *others]))
 
 
-def _verifier_of_row(verifier: Any, columns: Mapping[str, object]) -> Any:
+def _verifier_of_row(verifier: VerifierCallable, columns: Mapping[str, object]) -> Verifier:
     """The verifier that a row names, where rows name theirs and it is known."""
-    return (
-        verifier.verifier_of(columns) or verifier if hasattr(verifier, "verifier_of") else verifier
+    named = verifier.verifier_of(columns) if hasattr(verifier, "verifier_of") else None
+    return as_verifier(named or verifier)
+
+
+def judges_elsewhere(verifier: VerifierCallable) -> bool:
+    """Return whether the verifier, or one that it combines, judges batches itself."""
+    verifier = as_verifier(verifier)
+    return overrides(verifier, "judge_batch") or any(
+        map(judges_elsewhere, verifier.members.values())
     )
 
 
-def verifier_for(reading: str, readings: Mapping[str, Verifier], task: str) -> Verifier:
+def verifier_for(
+    reading: str, readings: Mapping[str, VerifierCallable], task: str
+) -> VerifierCallable:
     """The verifier for an answer style. UsageError for a style that the task doesn't read."""
     if reading not in readings:
         raise UsageError(
@@ -214,37 +252,10 @@ def verifier_for(reading: str, readings: Mapping[str, Verifier], task: str) -> V
     return readings[reading]
 
 
-def isolation_of(verifier: object) -> dict[str, str]:
-    """Return {"isolation": LEVEL} if a verifier, or one that it combines, runs programs, else {}.
-
-    It has a method `isolation_level`, which raises UsageError where programs can't be confined.
-    """
-    if hasattr(verifier, "isolation_level"):
-        return {"isolation": verifier.isolation_level()}
-    members = verifier.members.values() if isinstance(verifier, CompositeVerifier) else ()
-    return next(filter(None, map(isolation_of, members)), {})
-
-
-class Bounded:
-    """The base class of verifiers whose cost is bounded, so that they need no worker.
-
-    Subclass it only for code that is linear in the text's length and calls nothing that isn't.
-    """
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; `__call__` is bounded."""
-        return self(text, sample)
-
-    def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
-        raise NotImplementedError(f"{type(self).__name__} has no __call__")
-
-
-def quick_verdict(verifier: Verifier, text: str, sample: Sample) -> Verdict | None:
-    """Return the verdict of a verifier's `quick`; None if it has none."""
-    quick = getattr(verifier, "quick", None)  # isinstance() of a protocol takes 10 µs
-    verdict: Verdict | None = None if quick is None else quick(text, sample)
-    return verdict
+def isolation_of(verifier: VerifierCallable) -> dict[str, str]:
+    """Return {"isolation": LEVEL} if a verifier runs programs, or one that it combines; else {}."""
+    level = as_verifier(verifier).isolation_level()
+    return {"isolation": level} if level else {}
 
 
 Tool = Mapping[str, Any]
@@ -357,10 +368,10 @@ class Task(Protocol):
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         """Return the sample of a data file's row; `index` counts from 0."""
 
-    def verifier(self, reading: str | None = None) -> Verifier:
+    def verifier(self, reading: str | None = None) -> VerifierCallable:
         """Return the strict verifier for the answer style that the prompt asks for."""
 
-    def flexible(self) -> Verifier | None:
+    def flexible(self) -> VerifierCallable | None:
         """Return the verifier that ignores the form of an answer, or None if there is none."""
 
     def perfect(self, sample: Sample) -> str:

@@ -7,18 +7,16 @@ one name gives one verdict, whether a text is verified, evaluated, scored or rew
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader
 from rewardkit.parameters import with_parameters
-from rewardkit.protocols import Judged, Task, Verifier, with_declarations
+from rewardkit.protocols import Judged, Task, Verifier, as_verifier
 from rewardkit.records import Sample
 
 SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judged]]
@@ -35,17 +33,7 @@ def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
         raise UsageError(
             f"{verifier!r:.80} is neither a verifier's name nor a callable (text, sample)"
         )
-    called = getattr(verifier, "func", verifier)  # functools.partial
-    if inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__):
-        return cast("Verifier", with_declarations(partial(_awaited, verifier), verifier))
-    return cast("Verifier", verifier)
-
-
-def _awaited(verifier: Any, text: str, sample: Sample, /) -> Judged:
-    """Run an async verifier to its end, in the worker."""
-    import asyncio
-
-    return cast("Judged", asyncio.run(verifier(text, sample)))
+    return as_verifier(verifier)
 
 
 @dataclass(frozen=True)
@@ -109,4 +97,4 @@ def resolve(name: str, reading: str | None = None, **parameters: object) -> Reso
 
 def resolve_task(task: Task, reading: str | None = None) -> Resolved:
     """Return the verifier of a task's answer style (None: the default prompt's)."""
-    return Resolved(task.verifier(reading), task, ("reference",))
+    return Resolved(as_verifier(task.verifier(reading)), task, ("reference",))

@@ -16,6 +16,7 @@ from rewardkit import Registry, Sample, hookimpl
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks.scoring import scorer
 from rewardkit.parameters import with_parameters
+from rewardkit.protocols import Verifier
 from rewardkit.resolve import resolve
 from tests.support.commands import rewardkit as command_line
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Base:
+class Base(Verifier):
     strict: bool = False
 
 

@@ -224,7 +224,7 @@ def test_what_combines_verifiers_has_the_longest_of_their_deadlines() -> None:
     rubric = Rubric({"a": patient, "b": Hasty(), "c": slow}, dict.fromkeys("abc", 1.0), "a")
     assert JudgingOptions().of(rubric).timeout == 7.0
     assert JudgingOptions(2).of(rubric).timeout == 2
-    assert JudgingOptions().of(slow).timeout == 1.0
+    assert JudgingOptions().of(slow).seconds == 1.0
 
 
 @pytest.mark.parametrize("value", ["2", True, 0, -1, float("inf"), float("nan")])

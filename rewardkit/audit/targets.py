@@ -27,7 +27,7 @@ from rewardkit.frameworks.client import remote
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.printable import printable
-from rewardkit.protocols import PreparedVerifier, Verifier
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.resolve import Resolved, known_names, resolve
 
@@ -47,7 +47,7 @@ Request = Callable[[Callable[..., Any]], Any]
 _FAILURES = {Failure.TIMEOUT: "hang", Failure.CRASHED: "crash", Failure.ERROR: "unjudged"}
 
 
-class Function:
+class Function(Verifier):
     """A verifier that runs requests on a reward function, which only its workers import."""
 
     def __init__(self, source: str | Callable[..., Any]) -> None:
@@ -60,7 +60,7 @@ class Function:
         for descriptor in (1, 2):
             os.dup2(nowhere, descriptor)
         loaded = self.source if callable(self.source) else _load(self.source)
-        if isinstance(loaded, PreparedVerifier):
+        if hasattr(loaded, "prepare"):
             loaded.prepare()
         self._function = entry_point(loaded)
 

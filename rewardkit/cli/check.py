@@ -23,16 +23,8 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.judging import JudgingOptions, judge_many
-from rewardkit.judging.boundary import judges_elsewhere
 from rewardkit.judging.crashes import USUAL_FORM
-from rewardkit.protocols import (
-    NotesReferences,
-    PreparedVerifier,
-    Task,
-    Verifier,
-    needs_reference,
-    quick_verdict,
-)
+from rewardkit.protocols import Task, Verifier, as_verifier, judges_elsewhere, needs_reference
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.resolve import resolve_verifier, timeout_of
 from rewardkit.thinking import thinking_of
@@ -60,7 +52,7 @@ _CONTROL = "the text that the check itself judges"
 
 
 @dataclass(frozen=True)
-class _InWorker:
+class _InWorker(Verifier):
     """A verifier without its promise to be quick, which is checked where it can be stopped.
 
     What it raises, even with a reference that it can't read, is `crashed`.
@@ -70,15 +62,14 @@ class _InWorker:
 
     def prepare(self) -> None:
         """Prepare the verifier."""
-        if isinstance(self.verifier, PreparedVerifier):
-            self.verifier.prepare()
+        self.verifier.prepare()
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
         if text == _CONTROL:
             return Verdict.right()
         try:
-            judged = quick_verdict(self.verifier, text, sample)
+            judged = self.verifier.quick(text, sample)
             return Verdict.of(self.verifier(text, sample) if judged is None else judged)
         except Unavailable:  # a server, or a column that the check's rows lack
             raise
@@ -262,7 +253,7 @@ def _check_references(
 ) -> Finding:
     """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
-        verifier = task.verifier(resolve_prompt(task, draw=False).reading)
+        verifier = as_verifier(task.verifier(resolve_prompt(task, draw=False).reading))
     except RewardkitError as error:
         return Finding(False, f"task {name}: {error}")
     stated = [sample for sample in samples if sample.reference]
@@ -301,10 +292,9 @@ def _paid_for_nothing(
 def _noted(verifier: Verifier, samples: Sequence[Sample]) -> list[str]:
     """What the verifier remarks about references: how many share a remark, and the first few."""
     noted: defaultdict[str, list[str]] = defaultdict(list)
-    if isinstance(verifier, NotesReferences):
-        for sample in samples:
-            for note in verifier.notes(sample):
-                noted[note].append(f"{sample.id}: {sample.reference!r}")
+    for sample in samples:
+        for note in verifier.notes(sample):
+            noted[note].append(f"{sample.id}: {sample.reference!r}")
     return [
         f"{len(found):,} of {len(samples):,} references: {note} ({', '.join(found[:MOST_SHOWN])})"
         for note, found in noted.items()
@@ -326,7 +316,7 @@ def _check_prompts(
         else:
             examples = worked_examples(template)
             labels = [f"prompt {prompt!r}, example {sample.id!r}:" for _, sample in examples]
-            verifier = task.verifier(template.reading)
+            verifier = as_verifier(task.verifier(template.reading))
             failures += _misjudged(verifier, examples, labels, options)
     title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
     return Finding(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])

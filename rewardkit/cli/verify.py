@@ -12,7 +12,7 @@ import typer
 from rewardkit.cli.arguments import echo, key_values
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
-from rewardkit.protocols import ExplainingVerifier, needs_reference
+from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample, Verdict
 from rewardkit.verdict_tables import outcome, short_text
 
@@ -80,12 +80,12 @@ def _lines(verdict: Verdict, reference: str | None) -> list[str]:
 
 
 def _explained(
-    lines: list[str], verifier: object, text: str, sample: Sample, verdict: Verdict
+    lines: list[str], verifier: Verifier, text: str, sample: Sample, verdict: Verdict
 ) -> list[str]:
     """The lines of a verdict, with how the verifier read both sides if it can explain itself."""
-    if not isinstance(verifier, ExplainingVerifier):
-        return [*lines, "  (this verifier has nothing to add)"]
     explained = verifier.explain(text, sample)
+    if not explained:
+        return [*lines, "  (this verifier has nothing to add)"]
     decided = verdict.message or "no comparison was needed"
     facts = [
         f"  {name:<10} {short_text(what)}" for name, what in [*explained, ("decided", decided)]

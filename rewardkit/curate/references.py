@@ -14,7 +14,7 @@ import msgspec
 
 from rewardkit.curate.problems import Judge, Problem, Problems
 from rewardkit.errors import DataError
-from rewardkit.protocols import NotesReferences, Verifier, needs_reference
+from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample
 
 _PROOF = re.compile(r"\b(?:prove|show|demonstrate|verify) that\b|\bprove\b.{0,80}[.:]", re.I | re.S)
@@ -84,8 +84,7 @@ def _notes(verifier: Verifier, sample: Sample) -> Iterator[str]:
     """What is missing, and what the verifier remarks."""
     if not sample.reference and needs_reference(verifier, sample.columns):
         yield MISSING
-    if isinstance(verifier, NotesReferences):
-        yield from verifier.notes(sample)
+    yield from verifier.notes(sample)
 
 
 def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float]]:

@@ -24,6 +24,7 @@ from rewardkit.errors import Unavailable, UsageError
 from rewardkit.judging.rows import paired_samples
 from rewardkit.lazy import needs_extra
 from rewardkit.printable import get_logger
+from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.redaction import redact, remember_secret, remember_url
 
@@ -64,7 +65,7 @@ Item = tuple[str, Sample]
 
 
 @dataclass
-class RemoteVerifier:
+class RemoteVerifier(Verifier):
     """A verifier on one or more servers. Picklable; each process has connections of its own."""
 
     servers: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import _thread
 import json
 import signal
@@ -28,10 +29,12 @@ from rewardkit.judging.crashes import (
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
 from rewardkit.protocols import (
-    BatchVerifier,
-    CompositeVerifier,
-    QuickVerifier,
+    Combination,
     Verifier,
+    VerifierCallable,
+    as_verifier,
+    judges_elsewhere,
+    overrides,
     reads_list,
 )
 from rewardkit.records import Sample, Verdict
@@ -41,8 +44,8 @@ from rewardkit.transcripts import model_text, without_special_tokens
 T = TypeVar("T")
 
 _NAMES = ("ALRM", "VTALRM", "PROF", "INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "XCPU")
-_SIGNALS = [getattr(signal, f"SIG{name}") for name in _NAMES if hasattr(signal, f"SIG{name}")]
-"""Signals whose handlers raise in practice: to ask for all takes as long as a verdict."""
+_SIGNALS = [int(getattr(signal, f"SIG{name}")) for name in _NAMES if hasattr(signal, f"SIG{name}")]
+"""Signals whose handlers raise in practice. `_signal` is asked, which makes no enumerations."""
 
 
 class Abandoned(Exception):
@@ -68,7 +71,7 @@ def may_be_interrupted() -> bool:
     """
     if threading.get_ident() != threading.main_thread().ident:
         return False
-    handlers = map(signal.getsignal, _SIGNALS)
+    handlers = map(_signal.getsignal, _SIGNALS)
     return any(callable(one) and one is not signal.default_int_handler for one in handlers)
 
 
@@ -125,7 +128,7 @@ DEFAULTS = JudgingOptions()
 
 
 def judge(
-    verifier: Verifier,
+    verifier: VerifierCallable,
     text: str,
     sample: Sample,
     options: JudgingOptions = DEFAULTS,
@@ -137,7 +140,7 @@ def judge(
 
 
 def judge_many(
-    verifier: Verifier,
+    verifier: VerifierCallable,
     items: Sequence[Item],
     options: JudgingOptions = DEFAULTS,
     *,
@@ -152,7 +155,7 @@ def judge_many(
     Of a transcript the model's last turn is read (`rewardkit.transcripts`), and of a text with
     thinking the part that `rewardkit.thinking` says.
     """
-    judge_all = partial(_judge_all, verifier, items, options, control)
+    judge_all = partial(_judge_all, as_verifier(verifier), items, options, control)
     return in_thread(judge_all) if may_be_interrupted() or stack_is_short() else judge_all()
 
 
@@ -261,13 +264,13 @@ def _outcomes(
     only_in_workers: bool,
 ) -> list[Outcome]:
     """Return the outcome of each item within its seconds."""
-    if isinstance(verifier, BatchVerifier):
+    if overrides(verifier, "judge_batch"):
         return _batch_outcomes(verifier, items)
-    if isinstance(verifier, CompositeVerifier) and judges_elsewhere(verifier):
+    if isinstance(verifier, Combination) and judges_elsewhere(verifier):
         judge_member = partial(_outcomes, options=options, only_in_workers=only_in_workers)
         return _judge_by_member(verifier, items, seconds, judge_member)
     outcomes: list[Outcome | None] = [None] * len(items)
-    if isinstance(verifier, QuickVerifier) and not only_in_workers:
+    if overrides(verifier, "quick") and not only_in_workers:
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
     tries = FORK_SERVERS
     while waiting := outcomes.count(None):
@@ -280,7 +283,7 @@ def _outcomes(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _batch_outcomes(verifier: BatchVerifier, items: Sequence[Item]) -> list[Outcome]:
+def _batch_outcomes(verifier: Verifier, items: Sequence[Item]) -> list[Outcome]:
     try:
         verdicts = [Verdict.of(one) for one in verifier.judge_batch(items)]
         if len(verdicts) != len(items):
@@ -328,17 +331,8 @@ def _judge_in_workers(
                 list(threads.map(judge_chunk, chunks))
 
 
-def judges_elsewhere(verifier: Verifier) -> bool:
-    """Whether the verifier, or one that it combines, has batches judged elsewhere."""
-    if isinstance(verifier, BatchVerifier):
-        return True
-    return isinstance(verifier, CompositeVerifier) and any(
-        map(judges_elsewhere, verifier.members.values())
-    )
-
-
 def _judge_by_member(
-    verifier: CompositeVerifier,
+    verifier: Combination,
     items: Sequence[Item],
     seconds: Sequence[float],
     judge_member: Callable[[Verifier, Sequence[Item], Sequence[float]], list[Outcome]],
@@ -371,7 +365,7 @@ def _judge_by_member(
 
 
 def _combined(
-    verifier: CompositeVerifier, text: str, sample: Sample, outcomes: Mapping[str, Outcome]
+    verifier: Combination, text: str, sample: Sample, outcomes: Mapping[str, Outcome]
 ) -> Outcome:
     verdicts = {name: one for name, one in outcomes.items() if isinstance(one, Verdict)}
     crashes = [one for one in outcomes.values() if isinstance(one, Crash)]

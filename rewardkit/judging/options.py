@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.errors import UsageError
-from rewardkit.protocols import CompositeVerifier
+from rewardkit.protocols import VerifierCallable, as_verifier
 from rewardkit.thinking import Thinking
 
 DEADLINE = 1.0
@@ -51,11 +50,14 @@ class JudgingOptions:
         if isinstance(self.env, str):
             raise UsageError(f"env is {self.env!r}; it must be a sequence of variables' names")
 
-    def of(self, verifier: object) -> JudgingOptions:
+    def of(self, verifier: VerifierCallable) -> JudgingOptions:
         """The options for this verifier: its own deadline counts where no timeout is set."""
         if self.timeout is not None:
             return self
-        return replace(self, timeout=deadline_of(verifier) or DEADLINE)
+        seconds = deadline_of(verifier)
+        if seconds is None and self.max_wall is None:
+            return self
+        return replace(self, timeout=seconds or DEADLINE)
 
     @property
     def seconds(self) -> float:
@@ -75,11 +77,9 @@ def _check_seconds(name: str, value: object) -> None:
         raise UsageError(f"{name} is {value!r}; it must be a positive number of seconds")
 
 
-def deadline_of(verifier: object) -> float | None:
+def deadline_of(verifier: VerifierCallable) -> float | None:
     """The seconds that a verifier declares as its `deadline`; the longest of those it combines."""
-    if isinstance(verifier, functools.partial):
-        return deadline_of(verifier.func)
-    declared: float | None = getattr(verifier, "deadline", None)
-    if declared is None and isinstance(verifier, CompositeVerifier):
+    verifier = as_verifier(verifier)
+    if verifier.deadline is None:
         return max(filter(None, map(deadline_of, verifier.members.values())), default=None)
-    return declared
+    return verifier.deadline

@@ -11,7 +11,13 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.judging.boundary import judge_many
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.protocols import Task, Verifier, needs_reference, reads_objects, reference_columns
+from rewardkit.protocols import (
+    Task,
+    VerifierCallable,
+    needs_reference,
+    reads_objects,
+    reference_columns,
+)
 from rewardkit.records import (
     Failure,
     Sample,
@@ -32,7 +38,7 @@ NO_REFERENCE = "there is no reference"
 def references_in(
     row: Row,
     names: Sequence[str],
-    verifier: Verifier | None,
+    verifier: VerifierCallable | None,
     value_of: Callable[[Row, str], object] = lambda row, name: row[name],
 ) -> tuple[str, ...]:
     """The references in the first of the columns that the row fills; () if it fills none.
@@ -74,7 +80,7 @@ class SampleReader:
 
     columns: Sequence[str] | None = None
     task: Task | None = None
-    verifier: Verifier | None = None
+    verifier: VerifierCallable | None = None
 
     def __call__(self, row: Row, index: int = 0, question: str = "") -> Sample | Verdict:
         """Return the row's sample, or an unjudged verdict if its reference is empty.
@@ -145,7 +151,7 @@ def paired_samples(
 
 
 def judge_samples(
-    verifier: Verifier,
+    verifier: VerifierCallable,
     completions: Sequence[object],
     samples: Sequence[Sample | Verdict],
     options: JudgingOptions,

@@ -27,7 +27,7 @@ from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome, raised, run_stages
 from rewardkit.judging.deadline import OwnTime, ProcessTime
 from rewardkit.judging.frames import FrameChannel, FrameError
-from rewardkit.protocols import PreparedVerifier, Verifier
+from rewardkit.protocols import Verifier
 from rewardkit.records import Verdict
 
 LARGEST_REPLY = 16 * 2**20
@@ -207,8 +207,7 @@ def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # the caller may be a worker itself
     try:
         verifier: Verifier = pickle.loads(channel.receive())
-        if isinstance(verifier, PreparedVerifier):
-            verifier.prepare()
+        verifier.prepare()
         limits = Limits(memory, cpu_seconds)
     except BaseException as error:  # whatever stops a plugin's verifier is reported to the caller
         cause = f"{type(error).__name__}: {error}"[:4000]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import Combination, Verifier, VerifierCallable, as_verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.thinking import WHOLE, shared_thinking, text_to_read, thinking_of
-from rewardkit.verifiers.rubric import Combination
+from rewardkit.thinking import WHOLE, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
@@ -16,21 +15,17 @@ class ByRow(Combination):
     """The verdict of the verifier that a row's `column` names, out of `verifiers`."""
 
     column: str
-    verifiers: Mapping[str, Verifier]
-
-    @property
-    def thinking(self) -> str | None:
-        """How all of them read thinking; if they differ, each row reads as its verifier does."""
-        return shared_thinking(self.verifiers.values())
+    verifiers: Mapping[str, VerifierCallable]
 
     def verifier_of(self, columns: Mapping[str, object]) -> Verifier | None:
         """Return the row's verifier; None if it names none of them."""
-        return self.verifiers.get(str(columns.get(self.column)))
+        verifier = self.verifiers.get(str(columns.get(self.column)))
+        return None if verifier is None else as_verifier(verifier)
 
     @property
     def members(self) -> Mapping[str, Verifier]:
         """The verifiers."""
-        return self.verifiers
+        return {name: as_verifier(verifier) for name, verifier in self.verifiers.items()}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
         """Return what the row's verifier reads of `text`, by its name."""

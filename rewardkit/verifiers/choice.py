@@ -6,7 +6,6 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -300,8 +299,8 @@ class Choice(Bounded):
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("strict",)
+    thinking = "strip"
+    reads = ("strict",)
 
     reading: Reading = "strict"
     options: str = ""

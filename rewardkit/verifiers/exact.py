@@ -7,9 +7,9 @@ import string
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from rewardkit.protocols import Bounded
+from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import Reading, stated_answer, unwrapped
 from rewardkit.verifiers.reading import last_match
@@ -83,7 +83,7 @@ def _best_verdict(
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Verifier):
     """Right if the completion's answer is the reference, letter by letter; score 1 or 0.
 
     The answer is the last `<answer>` block, else the last box, else the whole completion. `lenient`
@@ -96,8 +96,8 @@ class Exact:
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
+    thinking = "strip"
+    reads = ("xml",)
 
     reading: Reading = "strict"
     ignore_case: bool = False
@@ -154,8 +154,8 @@ class F1(Bounded):
     0.8
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
+    thinking = "strip"
+    reads = ("xml",)
 
     reading: Reading = "strict"
     aliases: str = ""
@@ -179,7 +179,7 @@ def token_f1(answer: str, reference: str) -> float:
 
 
 @dataclass(frozen=True)
-class Regex:
+class Regex(Verifier):
     """Right if the answer matches the reference, a regular expression of Python's; score 1 or 0.
 
     The answer is read as `exact` reads it, and the expression must match all of it; with
@@ -190,8 +190,8 @@ class Regex:
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
+    thinking = "strip"
+    reads = ("xml",)
 
     reading: Reading = "strict"
     match: Literal["full", "search"] = "full"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -318,7 +317,7 @@ class Outcome(Bounded):
     1.0
     """
 
-    thinking: ClassVar = "strip"
+    thinking = "strip"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
@@ -354,7 +353,7 @@ class Process(Bounded):
     arithmetic or operands changes no numbers; one with only a wrong list uses its operands.
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
@@ -378,8 +377,8 @@ class Length(Bounded):
     The reference isn't read.
     """
 
-    thinking: ClassVar = "whole"
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    needs_reference = False
 
     t: float = 4
     m: float = 20

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -181,8 +181,8 @@ class Gsm8k(Bounded):
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("hash", "xml", "boxed")
+    thinking = "strip"
+    reads = ("hash", "xml", "boxed")
 
     reading: Reading = "hash"
     marker: str = DATA_MARKER
@@ -305,7 +305,7 @@ class Correctness(Bounded):
     without commas and currency signs.
     """
 
-    thinking: ClassVar = "strip"
+    thinking = "strip"
 
     by: Literal["string", "value"] = "string"
 
@@ -326,8 +326,8 @@ class Correctness(Bounded):
 class Int(Bounded):
     """Right if the last `<answer>` block is all digits 0–9; score 1 or 0."""
 
-    thinking: ClassVar = "strip"
-    needs_reference: ClassVar[bool] = False
+    thinking = "strip"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -347,8 +347,8 @@ class StrictFormat(Bounded):
     and each tag occurs once: a second block breaks the form. Score 1 or 0.
     """
 
-    thinking: ClassVar = "whole"
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -370,8 +370,8 @@ class SoftFormat(Bounded):
     blank. Score 1 or 0.
     """
 
-    thinking: ClassVar = "whole"
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -399,8 +399,8 @@ class XmlCount(Bounded):
     final newline is free), never below 0.
     """
 
-    thinking: ClassVar = "whole"
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -425,7 +425,7 @@ class AsPublished:
     `xmlcount` is never below 0, because scores are in [0, 1].
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     reward: str
     """A part of `gsm8k_xml`."""

@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from rewardkit.protocols import Bounded, Verifier
+from rewardkit.protocols import Bounded, Combination, Verifier, VerifierCallable, as_verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import in_another_form, loose_answer
 from rewardkit.verifiers.reading import answer_block, answer_tags, boxes
-from rewardkit.verifiers.rubric import Combination, Rubric
+from rewardkit.verifiers.rubric import Rubric
 
 
 @dataclass(frozen=True)
 class AnswerBlockFormat(Bounded):
     """Right if the completion holds an `<answer>` block that isn't blank; score 1 or 0."""
 
-    thinking: ClassVar = "strip"
-    needs_reference: ClassVar[bool] = False
+    thinking = "strip"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -35,17 +34,17 @@ class InForm(Combination):
     """The verdict of `answer` if `form` is right, otherwise that of `form`."""
 
     form: Bounded
-    answer: Verifier
+    answer: VerifierCallable
 
     @property
-    def thinking(self) -> str | None:
+    def thinking(self) -> str | None:  # type: ignore[override]  # computed
         """How the form reads thinking."""
         return shared_thinking([self.form])
 
     @property
     def members(self) -> Mapping[str, Verifier]:
         """The verifier of the answer."""
-        return {"answer": self.answer}
+        return {"answer": as_verifier(self.answer)}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
         """Return the text for `answer` if the form is right."""
@@ -73,7 +72,7 @@ class ThinkBoxedFormat(Bounded):
     A missing or blank thinking block is `no_reasoning`, a missing block or box `format`.
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""

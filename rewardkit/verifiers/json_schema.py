@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.reading import answer_block, fenced_block
 
@@ -29,7 +30,7 @@ _EMPTY: tuple[object, ...] = ({}, [], "", 0, False, None)
 
 
 @dataclass(frozen=True)
-class JsonSchema:
+class JsonSchema(Verifier):
     """Right if the answer is one document that fulfils the reference, a JSON Schema; score 1 or 0.
 
     The answer is the last `<answer>` block, else the last fenced block in `form`, else the last one
@@ -44,10 +45,10 @@ class JsonSchema:
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
-    needs_reference: ClassVar[bool] = False
-    reference_columns: ClassVar = ("schema",)
+    thinking = "strip"
+    reads = ("xml",)
+    needs_reference = False
+    reference_columns = ("schema",)
 
     form: Form = "json"
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rewardkit.lazy import needs_extra
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 
 
 @dataclass(frozen=True)
-class MathVerify:
+class MathVerify(Verifier):
     r"""Right when math-verify calls the last `\boxed{…}` equal to the reference.
 
     Both are read as TRL's accuracy reward reads them. Raises MissingExtra where math-verify isn't
     installed.
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("boxed",)
+    thinking = "strip"
+    reads = ("boxed",)
 
     def __post_init__(self) -> None:
         with needs_extra("math-verify", "the verifier 'math_verify'"):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice, pairwise
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -319,7 +319,7 @@ class MotionAccuracy(Bounded):
     0 without the three tags in order. Correct: exactly five points, mean absolute error below 0.2.
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on the coordinates between `[ANSWER]` and `[End]`."""
@@ -346,7 +346,7 @@ class MotionFormat(Bounded):
     question; `analysis="form"` is the source's rule: any numbers in the right form will do.
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     analysis: Literal["figures", "form"] = "figures"
 

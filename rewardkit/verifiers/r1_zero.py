@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from rewardkit.protocols import Bounded
+from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.gsm8k import loose_answer
 from rewardkit.verifiers.reading import answer_block
@@ -34,8 +34,8 @@ class R1ZeroFormat(Bounded):
     inside the block, and the completion alone doesn't show which case it is.
     """
 
-    thinking: ClassVar = "whole"
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`; the reference isn't read."""
@@ -46,13 +46,13 @@ class R1ZeroFormat(Bounded):
 
 
 @dataclass(frozen=True)
-class R1Zero:
+class R1Zero(Verifier):
     r"""Right if the format is right and the answer equals the reference mathematically.
 
     The answer is the box in the answer block, else the whole block. Score 1 or 0.
     """
 
-    thinking: ClassVar = "whole"
+    thinking = "whole"
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if the format, text or exact numbers decide it, else None."""

@@ -5,40 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewardkit.protocols import CompositeVerifier, PreparedVerifier, Verifier, quick_verdict
+from rewardkit.protocols import Combination, Verifier, VerifierCallable, as_verifier, overrides
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.thinking import shared_thinking
 
 _OUT_OF_TIME = Verdict.wrong(Failure.TIMEOUT, message="judging it would pass a limit")
-
-
-class Combination(CompositeVerifier):
-    """Several verifiers as one, which judges by its members."""
-
-    def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the combined verdict on `text`."""
-        texts = self.texts_for(text, sample)
-        judged = {name: self.members[name](part, sample) for name, part in texts.items()}
-        verdicts = {name: Verdict.of(verdict) for name, verdict in judged.items()}
-        return self.combine(text, sample, verdicts)
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the combined verdict if every member that judges decides quickly, else None."""
-        texts = self.texts_for(text, sample)
-        decided = self._quick_verdicts(texts, sample)
-        return self.combine(text, sample, decided) if len(decided) == len(texts) else None
-
-    def _quick_verdicts(self, texts: Mapping[str, str], sample: Sample) -> dict[str, Verdict]:
-        """Return the verdicts of the members that decide their texts quickly."""
-        members = self.members
-        quick = {name: quick_verdict(members[name], text, sample) for name, text in texts.items()}
-        return {name: verdict for name, verdict in quick.items() if verdict is not None}
-
-    def prepare(self) -> None:
-        """Prepare the members."""
-        for member in self.members.values():
-            if isinstance(member, PreparedVerifier):
-                member.prepare()
 
 
 @dataclass(frozen=True)
@@ -60,7 +30,7 @@ class Rubric(Combination):
     0.25
     """
 
-    parts: Mapping[str, Verifier]
+    parts: Mapping[str, VerifierCallable]
     weights: Mapping[str, float]
     decides: str = ""
     gate: Sequence[str] = ()
@@ -94,16 +64,6 @@ class Rubric(Combination):
         return f"{parts}; correct where {rights} is{gate}."
 
     @property
-    def thinking(self) -> str | None:
-        """How all parts read thinking; "whole" if they differ."""
-        return shared_thinking(self.parts.values())
-
-    @property
-    def needs_reference(self) -> bool:
-        """Whether one of the parts compares with a reference."""
-        return any(getattr(part, "needs_reference", True) for part in self.parts.values())
-
-    @property
     def scale(self) -> float:
         """The largest reward: the sum of the weights."""
         return sum(self.weights.values())
@@ -131,7 +91,7 @@ class Rubric(Combination):
     @property
     def members(self) -> Mapping[str, Verifier]:
         """The parts."""
-        return self.parts
+        return {name: as_verifier(part) for name, part in self.parts.items()}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
         """Return the whole text for each part."""
@@ -171,11 +131,12 @@ class Rubric(Combination):
 
         A part that has no verdict yet counts as `timeout`.
         """
-        decided = self._quick_verdicts(self.texts_for(text, sample), sample)
-        waiting = [name for name in self.parts if name not in decided]
+        decided = self.quick_verdicts(self.texts_for(text, sample), sample)
+        members = self.members
+        waiting = [name for name in members if name not in decided]
         # those that have a `quick` are likely slower, and the deciding part comes last
-        waiting.sort(key=lambda name: (hasattr(self.parts[name], "quick"), name == self.decides))
+        waiting.sort(key=lambda name: (overrides(members[name], "quick"), name == self.decides))
         for name in waiting:
             yield self.combine(text, sample, decided)
-            decided[name] = Verdict.of(self.parts[name](text, sample))
+            decided[name] = Verdict.of(members[name](text, sample))
         yield self.combine(text, sample, decided)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.reading import answer_block, fenced_block
 
@@ -48,7 +49,7 @@ DIALECTS = (
 
 
 @dataclass(frozen=True)
-class Sql:
+class Sql(Verifier):
     """Right if the query's result equals that of the reference, a query; score 1 or 0.
 
     The query is the last `<answer>` block, else the last fenced block in SQL, else the last one
@@ -65,9 +66,9 @@ class Sql:
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
-    deadline: ClassVar[float] = 10.0  # the reference and the query may take STEPS each
+    thinking = "strip"
+    reads = ("xml",)
+    deadline = 10.0  # the reference and the query may take STEPS each
 
     columns: Literal["ordered", "any"] = "ordered"
     databases: str = ""

@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product
 from operator import truediv
-from typing import ClassVar
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
@@ -294,9 +293,9 @@ class Steps(Bounded):
     (0.5, 'arithmetic')
     """
 
-    thinking: ClassVar = "whole"
-    reads: ClassVar = Gsm8k.reads
-    needs_reference: ClassVar[bool] = False
+    thinking = "whole"
+    reads = Gsm8k.reads
+    needs_reference = False
 
     reading: Reading = "hash"
 

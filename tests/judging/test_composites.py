@@ -9,7 +9,7 @@ import pytest
 
 import rewardkit
 from rewardkit.frameworks.client import remote
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.by_row import ByRow
 from rewardkit.verifiers.in_form import AnswerBlockFormat, InForm
@@ -43,11 +43,11 @@ def short(text: str, sample: Sample) -> bool:
     return len(text) < 60
 
 
-def rubric(answer: Verifier) -> Rubric:
+def rubric(answer: VerifierCallable) -> Rubric:
     return Rubric({"answer": answer, "short": short}, {"answer": 3, "short": 1}, "answer")
 
 
-COMPOSITES: dict[str, Callable[[Verifier], Verifier]] = {
+COMPOSITES: dict[str, Callable[[VerifierCallable], VerifierCallable]] = {
     "rubric": rubric,
     "row": lambda answer: ByRow("judge", {"this": answer, "short": short}),
     "form": lambda answer: InForm(AnswerBlockFormat(), answer),
@@ -55,7 +55,7 @@ COMPOSITES: dict[str, Callable[[Verifier], Verifier]] = {
 }
 
 
-def verdicts(verifier: Verifier, *texts: str) -> list[Verdict]:
+def verdicts(verifier: VerifierCallable, *texts: str) -> list[Verdict]:
     items = [(f"<answer>{text}</answer>", "4") for text in texts]
     return rewardkit.verify_batch(
         verifier,

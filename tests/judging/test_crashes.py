@@ -24,7 +24,7 @@ from rewardkit.harness.store.data_files import open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.judging.crashes import run_quick
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Completion
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.math import Math
@@ -76,7 +76,7 @@ FORMS = [
 ]
 
 
-def verdict_of(verifier: Verifier, text: str = "bad") -> Verdict:
+def verdict_of(verifier: VerifierCallable, text: str = "bad") -> Verdict:
     return judge(verifier, text, Sample(REFERENCE))
 
 
@@ -136,7 +136,7 @@ def test_a_text_is_judged_once_more_before_it_is_blamed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verifier", [unreachable, QuicklyUnreachable()])
-def test_what_is_unavailable_is_no_text_s_fault(verifier: Verifier) -> None:
+def test_what_is_unavailable_is_no_text_s_fault(verifier: VerifierCallable) -> None:
     verdict = verdict_of(verifier)
     assert verdict.correct is None
     assert "no connection to the judge" in verdict.message
@@ -161,7 +161,7 @@ def test_a_task_s_perfect_reply_is_its_control() -> None:
 
 @pytest.mark.parametrize("form", ["raises", "not a number", "ends at once"])
 def test_a_rubric_s_other_parts_keep_their_scores(form: str) -> None:
-    parts: dict[str, Verifier] = {"answer": CrashesOn(form), "length": length}
+    parts: dict[str, VerifierCallable] = {"answer": CrashesOn(form), "length": length}
     verdict = verdict_of(Rubric(parts, {"answer": 3.0, "length": 1.0}, decides="answer"))
     assert (verdict.correct, verdict.failure) == (False, Failure.CRASHED)
     assert dict(verdict.parts) == {"answer": 0.0, "length": 0.5}
@@ -184,10 +184,10 @@ class CrashTask:
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         return Sample(str(row["reference"]), id=str(index))
 
-    def verifier(self, reading: str | None = None) -> Verifier:
+    def verifier(self, reading: str | None = None) -> VerifierCallable:
         return needs_the_perfect_reply
 
-    def flexible(self) -> Verifier | None:
+    def flexible(self) -> VerifierCallable | None:
         return needs_the_perfect_reply
 
     def perfect(self, sample: Sample) -> str:
@@ -238,7 +238,7 @@ def by_score() -> list[float | None]:
 class CrashPlugin:
     @staticmethod
     @rewardkit.hookimpl
-    def rewardkit_verifiers() -> dict[str, Verifier]:
+    def rewardkit_verifiers() -> dict[str, VerifierCallable]:
         return {"crashing": CrashesOn("raises")}
 
 
@@ -289,7 +289,7 @@ class BrokenHere:
 
 
 @pytest.mark.parametrize("verifier", [BrokenInWorkers(), BrokenHere()])
-def test_a_control_that_works_elsewhere_does_not_blame_the_text(verifier: Verifier) -> None:
+def test_a_control_that_works_elsewhere_does_not_blame_the_text(verifier: VerifierCallable) -> None:
     verdict = verdict_of(verifier)
     assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
 

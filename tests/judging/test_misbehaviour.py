@@ -13,7 +13,7 @@ import pytest
 
 from rewardkit import Sample
 from rewardkit.judging import JudgingOptions, close_pools, judge_many
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import VerifierCallable
 from tests.judging.misbehaviour import (
     MISBEHAVIOUR,
     REFERENCE,
@@ -37,7 +37,7 @@ def _no_process_left() -> Iterator[None]:
     close_pools()
 
 
-def outcomes(verifier: Verifier, name: str) -> list[str]:
+def outcomes(verifier: VerifierCallable, name: str) -> list[str]:
     texts = [REFERENCE] * 3 + [name] + [REFERENCE] * 4
     items = [(text, Sample(REFERENCE)) for text in texts]
     verdicts = judge_many(verifier, items, OPTIONS)

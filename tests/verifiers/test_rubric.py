@@ -162,5 +162,5 @@ def test_a_rubric_without_references_needs_none() -> None:
     part = Says(Verdict.right())
     judge = Rubric({"a": part}, {"a": 1.0}, "a")
     assert judge.needs_reference
-    part.needs_reference = False  # type: ignore[attr-defined]
+    part.needs_reference = False
     assert not judge.needs_reference

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.plugin import Failure, Sample, Unavailable, UsageError, Verdict, answer_block
+from rewardkit.plugin import (
+    Failure,
+    Sample,
+    Unavailable,
+    UsageError,
+    Verdict,
+    Verifier,
+    answer_block,
+)
 from rewardkit_reasoning_gym.entries import Entry, read_entry
 from rewardkit_reasoning_gym.generators import library, quiet, scoring_generator
 from rewardkit_reasoning_gym.names import COMPOSITE, GENERATORS, PREFIX
@@ -16,7 +24,7 @@ from rewardkit_reasoning_gym.stricter_rules import is_right, refusal
 
 
 @dataclass(frozen=True)
-class Scorer:
+class Scorer(Verifier):
     """Right when reasoning-gym's scorer gives 1; its partial credit is the score of a wrong answer.
 
     The answer is the content of the last `<answer>`. The scorer gets the row's columns `answer` and

@@ -18,7 +18,7 @@ from rewardkit.harness.metrics.rates import numbered
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, SecondVerdict
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
-from rewardkit.protocols import Task, Verifier
+from rewardkit.protocols import Task, Verifier, VerifierCallable
 from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.resolve import timeout_of
 from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
@@ -39,15 +39,15 @@ BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 class TaskVerifiers:
     """The verifiers that judge a task's replies."""
 
-    strict: Verifier
-    flexible: Verifier | None
+    strict: VerifierCallable
+    flexible: VerifierCallable | None
     control: Control | None = None
     """Writes the task's perfect completion, the control text after a verifier crashes."""
     thinking: Thinking | None = None
     """How much of a thinking block is read; None: as each verifier declares."""
     timeout: float | None = None
     """Seconds for a verdict; None: each verifier's own deadline."""
-    second: Verifier | None = None
+    second: VerifierCallable | None = None
     """Judges as well, to compare its verdicts with the first's; `second_name` is its name."""
     second_name: str = ""
     rescue: Judge | None = None
@@ -151,7 +151,9 @@ def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: 
     return verdict
 
 
-def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | None) -> list[str]:
+def _texts(
+    verifier: VerifierCallable, batch: Sequence[Generated], thinking: Thinking | None
+) -> list[str]:
     """What is judged of each completion: where the prompt opens a thinking block that is never
     closed, with the opening tag."""
     texts = [one.completion.text for one in batch]
@@ -164,7 +166,7 @@ def _texts(verifier: Verifier, batch: Sequence[Generated], thinking: Thinking | 
 
 
 def _judged(
-    verifier: Verifier,
+    verifier: VerifierCallable,
     texts: Sequence[str],
     batch: Sequence[Generated],
     options: JudgingOptions,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.store.data_files import field_value, is_sample_line
 from rewardkit.judging.rows import references_in
-from rewardkit.protocols import Verifier, needs_reference, reference_columns
+from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
 from rewardkit.records import Completion, token_count
 from rewardkit.transcripts import last_calls, last_message
 
@@ -251,7 +251,7 @@ def _nearest(around: Sequence[Mapping[str, Any]], name: str, place: int | None) 
 
 
 def references(
-    row: Mapping[str, Any], number: int, columns: FileFields, verifier: Verifier
+    row: Mapping[str, Any], number: int, columns: FileFields, verifier: VerifierCallable
 ) -> tuple[str, ...]:
     """A row's references, at least one: "" if the verifier needs none. DataError names the row and
     the field; NoReference if that is empty."""

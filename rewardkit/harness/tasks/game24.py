@@ -18,7 +18,7 @@ from rewardkit.harness.metrics.rates import RATES, kind_of, length_bucket
 from rewardkit.harness.prompts.wording import EXAMPLES, GENERIC_WORDING, TaskWording
 from rewardkit.harness.store.data_files import read_problems
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.protocols import Verifier, verifier_for
+from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
 from rewardkit.settings import Count, read_value
 from rewardkit.verifiers.game24 import (
@@ -351,7 +351,7 @@ class Game24Task:
             raise DataError(f"row {index + 1}: 'numbers' is {numbers!r}, not a list of four")
         return Sample(text, question=text, id=str(row.get("id", index)), columns=row)
 
-    def verifier(self, reading: str | None = None) -> Verifier:
+    def verifier(self, reading: str | None = None) -> VerifierCallable:
         """Outcome, process and length, 0.55 : 0.30 : 0.15. UsageError for an unknown style."""
         return game24 if reading is None else verifier_for(reading, READINGS, self.name)
 

@@ -23,7 +23,7 @@ from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, Scale, judge_samples
 from rewardkit.parameters import with_parameters
 from rewardkit.printable import get_logger
-from rewardkit.protocols import Task, Verifier
+from rewardkit.protocols import FunctionVerifier, Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
 from rewardkit.resolve import Resolved, SyncOrAsyncVerifier, resolve, resolve_task, resolve_verifier
 from rewardkit.transcripts import last_message
@@ -288,6 +288,8 @@ def reward_name(verifier: object) -> str:
         return verifier
     if isinstance(verifier, Rubric):
         return "_".join(verifier.parts)
+    if isinstance(verifier, FunctionVerifier):
+        return reward_name(verifier.function)
     if isinstance(verifier, functools.partial):
         return _joined(reward_name(verifier.func), verifier.keywords)
     function_name = getattr(verifier, "__name__", None)

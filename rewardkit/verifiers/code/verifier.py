@@ -10,12 +10,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from rewardkit.available_resources import available_cores
 from rewardkit.confinement import TOOLCHAIN, Budget, Jail, Opaque, choose_isolation
 from rewardkit.errors import ConfinementError, UnknownName, UsageError
-from rewardkit.protocols import Bounded
+from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.announcement import Reading, stated_answer
 from rewardkit.verifiers.code.comparison import Comparison, equal_outputs, load_checker
@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {"cpp": ("g++ -O2 -std=c++17 -o {out} {s
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(Verifier):
     """Right if the program in the completion passes all tests; nothing else of it counts.
 
     The program is the last fenced block in `language`, else the whole text. The reference holds the
@@ -70,10 +70,10 @@ class Code:
     weak_isolation.
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("code",)
-    reads_list: ClassVar = True
-    reference_columns: ClassVar = TESTS_COLUMNS
+    thinking = "strip"
+    reads = ("code",)
+    reads_list = True
+    reference_columns = TESTS_COLUMNS
 
     tests: Format = ""
     language: str = "python"
@@ -282,8 +282,8 @@ class CodeOutput(Bounded):
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("xml",)
+    thinking = "strip"
+    reads = ("xml",)
 
     reading: Reading = "strict"
 

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from unicodedata import category
 
 from rewardkit.errors import MissingExtra
+from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.verifiers.instructions import ifbench, ifeval, ifrlvr  # noqa: F401  register kinds
 from rewardkit.verifiers.instructions.kinds import KINDS, Arguments
@@ -21,7 +22,7 @@ Instruction = tuple[str, Arguments]
 
 
 @dataclass(frozen=True)
-class Instructions:
+class Instructions(Verifier):
     """Right if the text does all that the row's instructions ask; the score is 1 or 0.
 
     The instructions are in the columns `instruction_id_list` and `kwargs`, as IFEval has them; else
@@ -39,8 +40,8 @@ class Instructions:
     {'0 punctuation:no_comma': 0.0}
     """
 
-    thinking: ClassVar = "strip"
-    needs_reference: ClassVar[bool] = False
+    thinking = "strip"
+    needs_reference = False
 
     rules: Literal["fixed", "published"] = "fixed"
     reading: Literal["strict", "loose"] = "strict"

@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -148,7 +148,7 @@ class Undecided(str):
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judge(Verifier):
     """Right when a model says that the extracted answer is the same as the reference.
 
     It is shown the question, the reference and the extracted answer, never the reasoning. `prompt`
@@ -163,8 +163,8 @@ class Judge:
     this judge's errors. The key is in REWARDKIT_JUDGE_KEY, else in OPENAI_API_KEY.
     """
 
-    reads: ClassVar = ("boxed", "answer")
-    thinking: ClassVar = "strip"
+    reads = ("boxed", "answer")
+    thinking = "strip"
 
     base_url: str = ""
     model: str = ""

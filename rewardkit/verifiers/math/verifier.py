@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rewardkit.errors import Unavailable
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import symbolic, tree
 from rewardkit.verifiers.math.comparison.compare import compare
@@ -52,7 +53,7 @@ MaybeVerdict = TypeVar("MaybeVerdict", bound=Verdict | None)
 
 
 @dataclass(frozen=True)
-class Math:
+class Math(Verifier):
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
 
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
@@ -70,7 +71,7 @@ class Math:
     has one; "ignored" drops them.
     """
 
-    reads: ClassVar = ("boxed",)
+    reads = ("boxed",)
 
     require_simplified: bool = False
     reading: Literal["boxed", "flexible"] = "boxed"

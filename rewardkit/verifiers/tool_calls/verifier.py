@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from rewardkit.errors import DataError
+from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.json_schema import equal_documents, reason
 from rewardkit.verifiers.tool_calls import bfcl
@@ -32,7 +33,7 @@ PARTS = ("name", "arguments", "values")
 
 
 @dataclass(frozen=True)
-class ToolCalls:
+class ToolCalls(Verifier):
     """Right if the calls are those that the reference allows, in any order; score 1 or 0.
 
     The reference is BFCL's list of possible answers, `{name: {argument: [values allowed]}}`, where
@@ -51,9 +52,9 @@ class ToolCalls:
     True
     """
 
-    thinking: ClassVar = "strip"
-    reads: ClassVar = ("tool_calls",)
-    reads_list: ClassVar = True
+    thinking = "strip"
+    reads = ("tool_calls",)
+    reads_list = True
 
     rules: Literal["ours", "bfcl"] = "ours"
     strings: Literal["exact", "loose"] = "exact"

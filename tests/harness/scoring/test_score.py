@@ -31,7 +31,7 @@ from rewardkit.harness.store import data_files
 from rewardkit.harness.store.data_files import open_source
 from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import VerifierCallable
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -95,7 +95,7 @@ def some_rows(count: int = 200) -> list[dict[str, Any]]:
     ]
 
 
-def plan(file: Path, folder: Path | None, verifier: Verifier, **changes: Any) -> ScorePlan:
+def plan(file: Path, folder: Path | None, verifier: VerifierCallable, **changes: Any) -> ScorePlan:
     job = FileJob(
         open_source(file),
         "t",
@@ -266,7 +266,7 @@ class Ending(Bounded):
         os._exit(3)
 
 
-def unsendable() -> Verifier:
+def unsendable() -> VerifierCallable:
     lock = threading.Lock()
 
     def locked(text: str, sample: Sample) -> bool:
@@ -285,7 +285,7 @@ def unsendable() -> Verifier:
     ],
 )
 def test_a_process_that_can_not_judge_is_an_error_that_says_so(
-    tmp_path: Path, verifier: Verifier, said: str
+    tmp_path: Path, verifier: VerifierCallable, said: str
 ) -> None:
     file = write(tmp_path / "f.jsonl", some_rows(30))
     with pytest.raises(JudgingError, match=said):

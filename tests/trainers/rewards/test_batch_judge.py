@@ -10,7 +10,7 @@ import pytest
 from rewardkit.errors import DataError
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader
-from rewardkit.protocols import Bounded, Verifier
+from rewardkit.protocols import Bounded, VerifierCallable, as_verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.trainers.rewards.reward_functions import BatchJudge, RewardBatch, read_batch
 from rewardkit.verifiers.motion import motion
@@ -29,9 +29,11 @@ class Counting(Bounded):
         return Verdict.judged(text == sample.reference, answer=text)
 
 
-def judge(verifier: Verifier) -> BatchJudge:
+def judge(verifier: VerifierCallable) -> BatchJudge:
     options = JudgingOptions(workers=1)
-    return BatchJudge(verifier, SampleReader(("answer",)), label="answers", options=options)
+    return BatchJudge(
+        as_verifier(verifier), SampleReader(("answer",)), label="answers", options=options
+    )
 
 
 def batch(*pairs: tuple[str, str]) -> RewardBatch:

@@ -14,7 +14,7 @@ import pytest
 
 from rewardkit import Unavailable, load_task, load_verifier, trainers, verify_batch
 from rewardkit.errors import DataError, MissingExtra, UnknownName, UsageError
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Sample
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.game24 import game24
@@ -78,7 +78,7 @@ class ThinkingTask:
     def sample(self, row: Mapping[str, object], index: int) -> Sample:
         return Sample(str(row["answer"]))
 
-    def verifier(self, reading: str | None = None) -> Verifier:
+    def verifier(self, reading: str | None = None) -> VerifierCallable:
         return after_thinking
 
     def perfect(self, sample: Sample) -> str:
@@ -244,7 +244,7 @@ def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> 
         while True:
             pass
 
-    parts: dict[str, Verifier] = {"a": hangs, "b": hangs, "format": R1ZeroFormat()}
+    parts: dict[str, VerifierCallable] = {"a": hangs, "b": hangs, "format": R1ZeroFormat()}
     functions, _ = reward_funcs(Rubric(parts, dict.fromkeys(parts, 1.0), "a"), timeout=0.2)
     completions, answers = ["<think>x</think> <answer>1</answer>"], ["1"]
     rewards = [function(completions, answer=answers) for function in functions]

@@ -457,7 +457,7 @@ class DefinedTask:
         verifier, name = self._plain({}), section.name
         if isinstance(verifier, Rubric):
             name = verifier.decides or (*verifier.all, *verifier.any)[0]
-            verifier = verifier.parts[name]
+            verifier = verifier.members[name]
         return answer_forms(name, verifier) or ("",)
 
     @cached_property

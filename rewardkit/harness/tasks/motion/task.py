@@ -24,7 +24,7 @@ from rewardkit.harness.tasks.motion.laws import (
     motion_solution,
 )
 from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
-from rewardkit.protocols import Verifier, verifier_for
+from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
 from rewardkit.settings import Count, read_value
 from rewardkit.verifiers.motion import (
@@ -205,7 +205,7 @@ class MotionTask:
         question, reference = rendered(points, dimensions), rendered(targets, dimensions)
         return Sample(reference, question, str(row.get("id", index)), columns)
 
-    def verifier(self, reading: str | None = None) -> Verifier:
+    def verifier(self, reading: str | None = None) -> VerifierCallable:
         """Accuracy and format, 5:1; `flexible()` for "flexible". UsageError for other styles."""
         readings = {"motion": motion, "flexible": self.flexible()}
         return verifier_for(reading or "motion", readings, self.name)
