@@ -6,10 +6,11 @@ import json
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -37,6 +38,9 @@ class JsonSchema(Verifier):
     without a language, else the whole completion. Duplicate keys, NaN, infinities and text after
     the document are `format`. The schema's `$schema` names its draft (2020-12 without one); it may
     not refer to other documents.
+    The wrappers of models' servers are taken off: `{"name", "strict", "schema"}`,
+    `response_format`, `input_schema`, a function's `parameters`. A schema that constrains nothing, or whose key is
+    nearly a keyword, is unjudged; `true` alone lets any document pass.
     A reference `{"schema": …, "values": {path: value}}` also says which values the document must
     have, numbers by value; a path is a JSON Pointer (RFC 6901) or keys with dots between them. If
     the reference is blank, the column `schema` holds it.
@@ -116,15 +120,109 @@ def _requirement(reference: str) -> _Requirement:
     """The schema and the values of a reference. ValueError if it holds none."""
     from jsonschema_rs import ReferencingError, ValidationError, validator_for
 
-    schema, values = _read(reference, "json"), {}
-    if isinstance(schema, dict) and "schema" in schema and schema.keys() <= {"schema", "values"}:
-        schema, values = schema["schema"], schema.get("values", {})
+    schema, values = _unwrapped(_read(reference, "json"))
     if not isinstance(values, dict):
         raise ValueError("'values' must map paths to values")
     try:
-        return _Requirement(validator_for(schema, offline=True), values)
+        validator = validator_for(schema, offline=True)
     except (ValidationError, ReferencingError) as error:
         raise ValueError(str(error)) from None
+    _check_keywords(schema)
+    if schema is not True and not values and not any(map(_asserts, _parts(schema))):
+        raise ValueError("it constrains nothing; state true if any document is right")
+    return _Requirement(validator, values)
+
+
+_WRAPPERS = (
+    *("schema", "json_schema", "input_schema", "inputSchema", "response_schema", "responseSchema"),
+    *("response_json_schema", "response_format", "format", "text", "function", "parameters"),
+)
+"""The keys under which requests to models' servers, and descriptions of tools, hold a schema."""
+
+_LABELS = frozenset(
+    {"type", "name", "title", "description", "strict", "values", "id", "$schema", "cache_control"}
+)
+"""What may stand beside such a key and constrains no document, or `values`."""
+
+
+def _unwrapped(reference: Any) -> tuple[Any, Any]:
+    """The schema and the values that a reference holds. ValueError if that isn't clear."""
+    values: Any = {}
+    while isinstance(reference, dict):
+        held = [key for key in _WRAPPERS if isinstance(reference.get(key), dict | bool | str)]
+        held = [key for key in held if key != "format" or isinstance(reference[key], dict)]
+        if not held:
+            break
+        if len(held) > 1:
+            raise ValueError(f"it holds more than one schema: {', '.join(held)}")
+        if others := reference.keys() - _LABELS - set(held):
+            raise ValueError(f"beside {held[0]!r} it has {sorted(others)[0]!r:.80}")
+        values = reference.get("values", values)
+        reference = reference[held[0]]
+        if isinstance(reference, str):
+            reference = _read(reference, "json")
+    return reference, values
+
+
+_ONE_PART = frozenset(
+    {"additionalItems", "additionalProperties", "contains", "else", "if", "items", "not"}
+    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+)
+_LISTED_PARTS = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
+_NAMED_PARTS = frozenset({"dependentSchemas", "patternProperties", "properties"})
+_DEFINITIONS = frozenset({"$defs", "definitions"})
+_ASSERTIONS = frozenset(
+    {"$dynamicRef", "$recursiveRef", "$ref", "const", "contains", "dependencies", "not", "enum"}
+    | {"dependentRequired", "exclusiveMaximum", "exclusiveMinimum", "maxContains", "maxItems"}
+    | {"maxLength", "maxProperties", "maximum", "minContains", "minItems", "minLength"}
+    | {"minProperties", "minimum", "multipleOf", "pattern", "required", "type", "uniqueItems"}
+)
+_KEYWORDS = {
+    keyword.lower(): keyword for keyword in _ASSERTIONS | _ONE_PART | _LISTED_PARTS | _NAMED_PARTS
+}
+_ANNOTATIONS = frozenset(
+    {"$recursiveAnchor", "contentEncoding", "contentMediaType", "contentSchema", "note", "ref"}
+)
+"""What looks like a keyword that constrains and isn't a slip."""
+
+
+def _parts(schema: Any, definitions: frozenset[str] = frozenset()) -> Iterator[Any]:
+    """The schema and those in it; those that it only defines if their keywords are given."""
+    yield schema
+    for keyword, value in schema.items() if isinstance(schema, dict) else ():
+        if isinstance(value, list) and keyword in _LISTED_PARTS:
+            inner: Iterable[Any] = value
+        elif isinstance(value, dict) and keyword in _NAMED_PARTS | definitions:
+            inner = value.values()
+        else:
+            inner = [value] if keyword in _ONE_PART else ()
+        for part in inner:
+            yield from _parts(part, definitions)
+
+
+def _asserts(part: Any) -> bool:
+    """Whether a schema refuses a document, those in it aside."""
+    if not isinstance(part, dict):
+        return part is False
+    return any(
+        part[key] not in ([], {}) and part[key] is not False for key in _ASSERTIONS & {*part}
+    )
+
+
+def _check_keywords(schema: Any) -> None:
+    """ValueError if a key is nearly a keyword: an engine takes it for a remark."""
+    for part in _parts(schema, _DEFINITIONS):
+        for key in part if isinstance(part, dict) else ():
+            if key in _KEYWORDS.values() or key in _ANNOTATIONS or len(key) > _LONGEST_KEYWORD:
+                continue
+            word = key.lower()
+            close = [keyword for keyword in _KEYWORDS if sorted(keyword) == sorted(word)]
+            close += get_close_matches(word, _KEYWORDS, n=1, cutoff=0.82)
+            if close:
+                raise ValueError(f"{key!r} is no keyword; did you mean {_KEYWORDS[close[0]]!r}?")
+
+
+_LONGEST_KEYWORD = max(map(len, _KEYWORDS)) + 5
 
 
 def _answer(text: str, form: Form) -> str:

@@ -225,3 +225,84 @@ def test_check_says_what_an_empty_document_earns() -> None:
 def test_hostile_documents_end_in_time(text: str, reference: str) -> None:
     verdict = rewardkit.verify("json_schema", text, reference, timeout=3)
     assert verdict.correct is not None or verdict.failure is Failure.TIMEOUT
+
+
+_POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"name": "point", "strict": True, "schema": _POINT},
+        {"name": "point", "description": "A point", "schema": _POINT},
+        {"type": "json_schema", "json_schema": {"name": "p", "strict": True, "schema": _POINT}},
+        {"type": "json_schema", "name": "p", "schema": _POINT, "strict": True},
+        {"response_format": {"type": "json_schema", "json_schema": {"schema": _POINT}}},
+        {"text": {"format": {"type": "json_schema", "name": "p", "schema": _POINT}}},
+        {"schema": _POINT, "values": {"x": 3}, "strict": True},
+        {"name": "p", "schema": {"type": "object"}, "values": {"x": 3}},
+        {"name": "point", "input_schema": _POINT},
+        {"name": "p", "description": "d", "inputSchema": _POINT},
+        {"json_schema": _POINT},
+        {"json_schema": json.dumps(_POINT)},
+        {"schema": json.dumps(_POINT), "strict": False},
+        {"type": "function", "function": {"name": "p", "parameters": _POINT, "strict": True}},
+        {"name": "p", "parameters": _POINT},
+        {"type": "object", "name": "p", "schema": _POINT},
+        {"schema": {"schema": _POINT}},
+        {"response_schema": _POINT},
+        {"title": "A point", "schema": _POINT},
+        {**_POINT, "x-order": 1, "example": {"x": 1}, "note": "whole", "propertyOrdering": ["x"]},
+        {"$defs": {"x": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/x"}}}
+        | {"required": ["x"]},
+        {"anyOf": [{}, {"type": "null"}], "required": ["x"], "properties": {"x": {"enum": [3]}}},
+    ],
+)
+def test_schemas_in_the_wrappers_of_apis(reference: object) -> None:
+    for sample in (Sample(json.dumps(reference)), Sample("", columns={"schema": reference})):
+        verdicts = [JsonSchema()(text, sample) for text in ('{"x": 3}', '{"x": "a"}', "{}")]
+        assert [verdict.correct for verdict in verdicts] == [True, False, False], verdicts
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ({}, "it constrains nothing"),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, "it constrains nothing"),
+        ({"title": "Point", "description": "x and y"}, "it constrains nothing"),
+        ({"name": "Ada", "age": 36}, "it constrains nothing"),
+        ({"x": {"type": "integer"}, "y": {"type": "integer"}}, "it constrains nothing"),
+        ({"properties": {"x": {}, "y": {"description": "up"}}}, "it constrains nothing"),
+        ({"required": [], "properties": {}}, "it constrains nothing"),
+        ({"items": {}, "additionalProperties": True}, "it constrains nothing"),
+        ({"format": "email"}, "it constrains nothing"),
+        ({"$defs": {"point": _POINT}}, "it constrains nothing"),
+        ({"name": "p", "strict": True, "schema": {}}, "it constrains nothing"),
+        ({"schema": {}, "values": {}}, "it constrains nothing"),
+        ({"name": "p", "schema": 3}, "it constrains nothing"),
+        ({"tpye": "object"}, "'tpye' is no keyword; did you mean 'type'?"),
+        ({"typ": "object", "required": ["x"]}, "did you mean 'type'?"),
+        ({"type": "object", "requird": ["x"]}, "did you mean 'required'?"),
+        ({"type": "object", "Required": ["x"]}, "did you mean 'required'?"),
+        ({"type": "object", "propertys": {"x": {"type": "integer"}}}, "did you mean 'properties'?"),
+        ({"type": "array", "item": {"type": "integer"}}, "did you mean 'items'?"),
+        ({"type": "string", "min_length": 3}, "did you mean 'minLength'?"),
+        ({"properties": {"x": {"type": "string", "enums": ["a"]}}}, "did you mean 'enum'?"),
+        ({"$defs": {"x": {"anyof": [{"type": "null"}]}}, "$ref": "#/$defs/x"}, "mean 'anyOf'?"),
+        ({"$ref": "#/$defs/missing"}, "missing"),
+        ({"properties": {"x": {"$ref": "#/definitions/x"}}, "type": "object"}, "definitions/x"),
+        ({"schema": _POINT, "value": {"x": 3}}, "beside 'schema' it has 'value'"),
+        ({"json_schema": _POINT, "input_schema": _POINT}, "more than one schema"),
+        ({"type": "objekt"}, "objekt"),
+        ({"schema": "{"}, "Expecting"),
+        ([_POINT], ""),
+    ],
+)
+def test_a_reference_that_would_pass_anything_by_mistake_is_unjudged(
+    reference: object, message: str
+) -> None:
+    for sample in (Sample(json.dumps(reference)), Sample("", columns={"schema": reference})):
+        verdict = JsonSchema()('{"x": "a"}', sample)
+        assert verdict.correct is None
+        assert verdict.message.startswith("the reference isn't a schema: ")
+        assert message in verdict.message
