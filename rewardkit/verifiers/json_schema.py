@@ -39,8 +39,8 @@ class JsonSchema(Verifier):
     the document are `format`. The schema's `$schema` names its draft (2020-12 without one); it may
     not refer to other documents.
     The wrappers of models' servers are taken off: `{"name", "strict", "schema"}`,
-    `response_format`, `input_schema`, a function's `parameters`. A schema that constrains nothing, or whose key is
-    nearly a keyword, is unjudged; `true` alone lets any document pass.
+    `response_format`, `input_schema`, a function's `parameters`. A schema that constrains nothing,
+    or whose key is nearly a keyword, is unjudged; `true` alone lets any document pass.
     A reference `{"schema": …, "values": {path: value}}` also says which values the document must
     have, numbers by value; a path is a JSON Pointer (RFC 6901) or keys with dots between them. If
     the reference is blank, the column `schema` holds it.
