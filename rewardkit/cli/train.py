@@ -97,8 +97,6 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
     yield f"# recipe {settings.pop('name')}; output {plan.output_dir}"
     for comment in _sft_comments(plan) if plan.recipe.is_sft else _grpo_comments(plan):
         yield f"# {comment}"
-    for difference in plan.differences:
-        yield f"# differs from its report: {difference}"
     for name, value in settings.items():
         if name not in sections:
             yield f"{name} = {_value(value)}"

@@ -1,6 +1,6 @@
 """The formulas of group-relative policy optimisation, as short functions over tensors.
 
-They document the objectives and check the trainer; training itself runs on TRL.
+Training uses them beside TRL's own; `k1`, `k2` and `k3` show the estimators of its KL term.
 B completions in groups of G to a prompt, each of at most T tokens.
 """
 
@@ -103,18 +103,6 @@ def zero_variance(rewards: Tensor, group_size: int) -> Tensor:
     return highest <= groups.masked_fill(unjudged, math.inf).amin(dim=1)
 
 
-def std_advantages(rewards: Tensor, group_size: int, *, eps: float = EPS) -> Tensor:
-    """(r − mean) / (std + eps) over the group, (B,), without unit (GRPO, Shao et al. 2024)."""
-    mean, std = group_statistics(rewards, group_size)
-    return _normalised(rewards, mean, std + eps)
-
-
-def centred_advantages(rewards: Tensor, group_size: int) -> Tensor:
-    """r − mean over the group, (B,), in rewards' units (Liu et al. 2025)."""
-    mean, std = group_statistics(rewards, group_size)
-    return _normalised(rewards, mean, std.new_ones(std.shape))
-
-
 def reward_advantages(rewards: Tensor) -> Tensor:
     """r, (B,), in rewards' units: REINFORCE without a baseline; 0 for an unjudged completion."""
     return rewards.nan_to_num(0.0)
@@ -132,7 +120,8 @@ def momentum_advantages(
 
     With history (M, S) and momentum m in [0, 1): mean_j = m·M + (1 − m)·mean(r_j), std_j likewise,
     A = (r − mean_j) / (std_j + eps). Then M ← m·M + (1 − m)·avg_j mean(r_j), S likewise, over the
-    groups with a judged reward; the first step sets both. m = 0 is `std_advantages`, bit for bit.
+    groups with a judged reward; the first step sets both. m = 0 is (r − mean) / (std + eps),
+    bit for bit (GRPO, Shao et al. 2024).
     """
     if not 0 <= momentum < 1:
         raise ValueError(f"momentum is {momentum}; it must be in [0, 1)")
@@ -183,65 +172,3 @@ def k3(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
     """(γ − 1) − log γ, in nats, at least 0: unbiased, of low variance. Same shape as both."""
     log_gamma = ref_log_probs - log_probs
     return log_gamma.expm1() - log_gamma  # expm1: γ − 1 itself cancels near γ = 1
-
-
-def adapted_beta(
-    beta: float, kl: float, target: float, *, rate: float = 0.1, bound: float = 0.2
-) -> float:
-    """The KL coefficient after a step with this KL: β·(1 + rate·e), e = kl / target − 1 in ±bound.
-
-    KL and target are in nats per token (Ziegler et al. 2019, who use nats per completion).
-    """
-    return beta * (1 + rate * max(-bound, min(bound, kl / target - 1)))
-
-
-def clipped_surrogate(
-    log_probs: Tensor, old_log_probs: Tensor, advantages: Tensor, *, epsilon: float = 0.2
-) -> Tensor:
-    """min(ρA, clip(ρ, 1 − ε, 1 + ε)A) of each token, with ρ = π / π_old; (B, T), to maximise."""
-    ratio = (log_probs - old_log_probs).exp()
-    advantage = advantages.unsqueeze(1)
-    return (ratio * advantage).minimum(ratio.clamp(1 - epsilon, 1 + epsilon) * advantage)
-
-
-def token_losses(
-    log_probs: Tensor,
-    old_log_probs: Tensor,
-    ref_log_probs: Tensor,
-    advantages: Tensor,
-    *,
-    epsilon: float = 0.2,
-    beta: float = 0.0,
-) -> Tensor:
-    """β·k3 − min(ρA, clip(ρ)A) of each token, (B, T); log-probabilities are (B, T), in nats."""
-    surrogate = clipped_surrogate(log_probs, old_log_probs, advantages, epsilon=epsilon)
-    return beta * k3(log_probs, ref_log_probs) - surrogate
-
-
-def grpo(per_token: Tensor, mask: Tensor) -> Tensor:
-    """The mean over completions of the mean over their tokens, of `per_token` losses (B, T)."""
-    tokens = mask.sum(1).clamp(min=1)
-    return ((per_token * mask).sum(1) / tokens).mean()
-
-
-def bnpo(per_token: Tensor, mask: Tensor) -> Tensor:
-    """The sum over all tokens divided by the batch's token count, of `per_token` losses (B, T)."""
-    return (per_token * mask).sum() / mask.sum().clamp(min=1)
-
-
-def dr_grpo(per_token: Tensor, mask: Tensor, *, max_tokens: int) -> Tensor:
-    """The sum over all tokens divided by B × `max_tokens`, the limit of a completion's length.
-
-    ValueError where `max_tokens` is less than 1.
-    """
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens is {max_tokens}; it must be at least 1")
-    return (per_token * mask).sum() / (per_token.shape[0] * max_tokens)
-
-
-def reinforce_with_baseline(log_probs: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-    """−A·log π, averaged as `grpo` does; on-policy its gradient is that of `grpo` (Williams 1992).
-
-    `log_probs` is (B, T), in nats; the baseline is in the advantages.
-    """
-    return grpo(-advantages.unsqueeze(1) * log_probs, mask)

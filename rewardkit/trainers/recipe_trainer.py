@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,11 +42,10 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
     of reward functions. Without a baseline the advantage is the reward itself.
 
     A group is silent when its judged rewards are all equal, or fewer than two. Its advantages are
-    0, but TRL would still step with its KL term. `refill_silent_groups` replaces silent groups by
-    groups of other prompts, from up to so many further batches. With `skip_silent_groups`, those
-    that remain count neither in the gradient nor in the mean over completions: a generated batch
-    gives the gradient that its other groups alone would give. Evaluation is TRL's own. UsageError
-    for settings that make this impossible.
+    0, but TRL would still step with its KL term. With `skip_silent_groups`, silent groups count
+    neither in the gradient nor in the mean over completions: a generated batch gives the gradient
+    that its other groups alone would give. Evaluation is TRL's own. UsageError for settings that
+    make this impossible.
     """
 
     def __init__(
@@ -56,33 +55,28 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         weights: Mapping[str, Weights] | None = None,
         baseline: Literal["group", "none"] = "group",
         skip_silent_groups: bool = False,
-        refill_silent_groups: int = 0,
         **kwargs: Any,
     ) -> None:
         self._skips = skip_silent_groups
-        self._refills = refill_silent_groups
         self.shaping: Mapping[str, Any] = {
             "gates": gates or {},
             "weights": weights or {},
             "baseline": baseline,
         }
         """The arguments that decide rewards and advantages."""
-        self.row_sources: Sequence[tuple[int, int]] = ()
-        """For each of this process's rows of the last batch that was refilled, the number of the
-        generated batch that it is from, and its row there."""
         self._gathered: torch.Tensor | None = None
         super().__init__(*args, **kwargs)
         self._check_settings_of_recipe()
 
     def _check_settings_of_recipe(self) -> None:
         ungrouped = self.shaping["baseline"] == "none"
-        if not (self._skips or self._refills or ungrouped):
+        if not (self._skips or ungrouped):
             return
         if self.multi_objective_aggregation != "sum_then_normalize":
             raise UsageError(
                 f"multi_objective_aggregation is {self.multi_objective_aggregation!r}; "
-                "skip_silent_groups, refill_silent_groups and baseline use the weighted sums of "
-                "rewards, so set multi_objective_aggregation='sum_then_normalize'"
+                "skip_silent_groups and baseline use the weighted sums of rewards, so set "
+                "multi_objective_aggregation='sum_then_normalize'"
             )
         if self._skips and (self._entropy_bonus_enabled or self.aux_loss_enabled):
             raise UsageError(
@@ -94,14 +88,6 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
             raise UsageError(
                 f"scale_rewards is {self.scale_rewards!r}; without a baseline the advantage is the "
                 "reward itself, so set scale_rewards='none'"
-            )
-        rows = self.args.per_device_train_batch_size * self.args.steps_per_generation
-        if self._refills and (rows % self.num_generations or self.scale_rewards == "batch"):
-            raise UsageError(
-                "refill_silent_groups needs whole groups in each process, and advantages that "
-                f"other groups don't change; a process generates {rows} completions, "
-                f"num_generations is {self.num_generations} and scale_rewards is "
-                f"{self.scale_rewards!r}"
             )
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -119,19 +105,14 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         assert self._gathered is not None
         return weighted_rewards(self._gathered, self.reward_weights)
 
-    def _silent(self) -> torch.Tensor:
-        return zero_variance(self._weighted_rewards(), self.num_generations)
-
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if not self.model.training:
             return output
-        if self._refills:
-            output = self._refilled(output, len(inputs))
         if self.shaping["baseline"] == "none":
             self._set_advantages(output, reward_advantages(self._weighted_rewards()))
         if self._skips:
-            silent = self._silent()
+            silent = zero_variance(self._weighted_rewards(), self.num_generations)
             self._metrics["train"]["skipped_groups"].append(silent.float().mean().item())
             kept = ~silent.repeat_interleave(self.num_generations)
             self._mask(output, self._own_rows(kept, len(inputs)))
@@ -145,69 +126,10 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
     def _set_advantages(self, output: dict[str, Any], advantages: torch.Tensor) -> None:
         """Replace TRL's advantages, logged ones too, by those of all processes' completions."""
         output["advantages"] = self._own_rows(advantages, len(output["advantages"]))
-        if not self._refills:  # TRL's table of completions has the rows of all generated batches
-            logged = self._logs["advantages"]
-            for _ in range(min(len(logged), len(advantages))):
-                logged.pop()
-            logged.extend(advantages.tolist())
-
-    def _refilled(self, output: dict[str, Any], count: int) -> dict[str, Any]:
-        """The batch with its silent groups replaced, as far as other prompts have better ones."""
-        self.row_sources = [(0, row) for row in range(count)]
-        refilled = batches = 0
-        while batches < self._refills and bool((silent := self._silent()).any()):
-            rewards, batches = self._gathered, batches + 1
-            assert rewards is not None
-            fresh = super()._generate_and_score_completions(self._other_prompts(count, batches))
-            pairs = list(_replacements(silent, self._silent(), count // self.num_generations))
-            output = self._merged(output, fresh, rewards, pairs, batches)
-            refilled += len(pairs)
-        groups = self._weighted_rewards().numel() // self.num_generations
-        self._metrics["train"]["refilled_groups"].append(refilled / groups)
-        self._metrics["train"]["refill_batches"].append(float(batches))
-        return output
-
-    def _other_prompts(self, count: int, batch: int) -> list[dict[str, Any]]:
-        """This process's rows of prompts drawn by seed, step and `batch`, the same when resumed."""
-        seed = hash((self.args.seed, self.state.global_step, batch)) % 2**63
-        groups = count * self.accelerator.num_processes // self.num_generations
-        order = torch.randperm(
-            len(self.train_dataset), generator=torch.Generator().manual_seed(seed)
-        )
-        places = order.repeat(-(-groups // len(order)))[:groups]
-        rows = self._own_rows(places.repeat_interleave(self.num_generations), count)
-        return [self.train_dataset[place] for place in rows.tolist()]
-
-    def _merged(
-        self,
-        output: dict[str, Any],
-        fresh: dict[str, Any],
-        rewards: torch.Tensor,
-        pairs: Sequence[tuple[int, int]],
-        batch: int,
-    ) -> dict[str, Any]:
-        """The batch with the second group of each pair, a fresh one, in place of the first."""
-        assert self._gathered is not None
-        size, count = self.num_generations, len(output["advantages"])
-        first = self.accelerator.process_index * count
-        taken = list(range(count))
-        rewards = rewards.clone()
-        sources = list(self.row_sources)
-        for old, new in pairs:
-            rewards[old * size : (old + 1) * size] = self._gathered[new * size : (new + 1) * size]
-            for row in range(size):
-                place, source = old * size + row - first, new * size + row - first
-                if 0 <= place < count:
-                    taken[place] = count + source
-                    sources[place] = (batch, source)
-        self._gathered, self.row_sources = rewards, sources
-        merged = {
-            name: _joined(name, value, fresh[name])[taken]
-            for name, value in output.items()
-            if value.dim()
-        }
-        tokens = merged["completion_mask"].sum()
-        return {**merged, "num_items_in_batch": self.accelerator.gather(tokens).sum()}
+        logged = self._logs["advantages"]
+        for _ in range(min(len(logged), len(advantages))):
+            logged.pop()
+        logged.extend(advantages.tolist())
 
     def _mask(self, output: dict[str, Any], kept: torch.Tensor) -> None:
         """Take the other completions out of the loss; the model still reads all their tokens."""
@@ -244,27 +166,6 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         """TRL's loss; a mean over the completions of kept groups, if groups are skipped."""
         loss: torch.Tensor = super().compute_loss(model, inputs, **kwargs)
         return loss * inputs[SCALE] if SCALE in inputs else loss
-
-
-def _replacements(
-    silent: torch.Tensor, fresh_silent: torch.Tensor, per_process: int
-) -> Iterator[tuple[int, int]]:
-    """Pair each silent group with a group of the fresh batch that isn't, of the same process."""
-    for first in range(0, len(silent), per_process):
-        own = range(first, first + per_process)
-        wanted = (group for group in own if silent[group])
-        yield from zip(wanted, (group for group in own if not fresh_silent[group]), strict=False)
-
-
-def _joined(name: str, *tensors: torch.Tensor) -> torch.Tensor:
-    """Tensors of one key, one after the other; prompts are padded on the left, others right."""
-    width = max(tensor.shape[-1] for tensor in tensors)
-    padded = []
-    for tensor in tensors:
-        missing = 0 if tensor.dim() == 1 else width - tensor.shape[-1]
-        sides = (missing, 0) if name.startswith("prompt") else (0, missing)
-        padded.append(torch.nn.functional.pad(tensor, sides) if missing else tensor)
-    return torch.cat(padded)
 
 
 STATE_FILE = "momentum_state.json"

@@ -14,8 +14,9 @@ from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
 from rewardkit.trainers import reward_func
-from rewardkit.trainers.objectives import History, momentum_advantages, std_advantages
+from rewardkit.trainers.objectives import History, momentum_advantages
 from tests.trainers.forms import letters, some_equal
+from tests.trainers.objectives.formulas import std_advantages
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
 
 pytestmark = pytest.mark.engines

@@ -1,21 +1,22 @@
-"""What recipes add to TRL's trainer: gates, weights by step, no baseline, refilled groups."""
+"""What recipes add to TRL's trainer: gates, weights by step, no baseline."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.store.rollouts import ROLLOUTS, RolloutRow, read_batches
 from rewardkit.trainers import RolloutsCallback, replay, reward_func, train
-from tests.trainers.forms import letters, some_equal
-from tests.trainers.tiny_training import MomentumGRPOTrainer, RecipeGRPOTrainer, rows, trainer
+from tests.trainers.forms import letters
+from tests.trainers.tiny_training import RecipeGRPOTrainer, trainer
 
 pytestmark = pytest.mark.engines
 
@@ -37,50 +38,6 @@ def trained(
     built.add_callback(RolloutsCallback(built))
     built.train()
     return built, kept(output)
-
-
-def test_silent_groups_are_replaced_by_groups_of_their_own_process() -> None:
-    from rewardkit.trainers.recipe_trainer import _replacements
-
-    silent, fresh_silent = ([bool(int(mark)) for mark in text] for text in ("1101", "1001"))
-    pairs = _replacements(torch.tensor(silent), torch.tensor(fresh_silent), 4)
-    assert list(pairs) == [(0, 1), (1, 2)]
-    pairs = _replacements(torch.tensor(silent), torch.tensor(fresh_silent), 2)
-    assert list(pairs) == [(0, 1), (3, 2)]
-
-
-def test_rows_of_two_batches_are_padded_where_trl_pads() -> None:
-    from rewardkit.trainers.recipe_trainer import _joined
-
-    narrow, wide = torch.tensor([[1, 2]]), torch.tensor([[3, 4, 5]])
-    assert _joined("prompt_ids", narrow, wide).tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert _joined("completion_ids", narrow, wide).tolist() == [[1, 2, 0], [3, 4, 5]]
-    assert _joined("advantages", narrow[0], wide[0]).tolist() == [1, 2, 3, 4, 5]
-
-
-@pytest.mark.parametrize("of", [RecipeGRPOTrainer, MomentumGRPOTrainer], ids=["plain", "momentum"])
-def test_silent_groups_are_refilled_and_the_rows_kept_are_those_trained_on(
-    of: type[RecipeGRPOTrainer], tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    built, batches = trained(
-        tiny_checkpoint,
-        tmp_path,
-        reward_func(some_equal),
-        of=of,
-        data=rows(answer=["graded", "equal", "equal", None]),
-        refill_silent_groups=20,
-        skip_silent_groups=True,
-    )
-    for batch in batches:
-        for group in (batch[:4], batch[4:]):
-            assert len({row.reward for row in group}) > 1
-            assert [row.columns["answer"] for row in group if row.columns] == ["graded"] * 4
-    logs = [entry for entry in built.state.log_history if "refilled_groups" in entry]
-    assert any(entry["refilled_groups"] > 0 for entry in logs)
-    assert all(entry["skipped_groups"] == 0 for entry in logs)
-    replayed = replay(tmp_path, reward_funcs=[reward_func(some_equal)])
-    assert replayed.reproduced == len(replayed.rows) == 16
-    assert replayed.changed_rewards == 0
 
 
 def first(completions: Sequence[str], **_: object) -> list[float]:
@@ -116,10 +73,9 @@ def test_gates_weights_by_step_and_no_baseline_decide_the_advantages(
     ("settings", "more", "message"),
     [
         ({"scale_rewards": "group"}, {"baseline": "none"}, "scale_rewards='none'"),
-        ({"scale_rewards": "batch"}, {"refill_silent_groups": 1}, "scale_rewards is 'batch'"),
         (
             {"multi_objective_aggregation": "normalize_then_sum"},
-            {"refill_silent_groups": 1},
+            {"skip_silent_groups": True},
             "multi_objective_aggregation is",
         ),
     ],
@@ -142,22 +98,8 @@ def test_settings_that_do_not_go_together_are_errors(
         )
 
 
-def test_a_damaged_kl_state_is_an_error(tmp_path: Path) -> None:
-    from rewardkit.trainers.training.trainer_callbacks import AdaptiveKLCallback
-
-    class State:
-        global_step = 3
-
-    class Arguments:
-        output_dir = str(tmp_path)
-
-    callback = AdaptiveKLCallback(target=0.1, rate=0.1, bound=0.2)
-    with pytest.raises(UsageError, match="kl_state.json can't be read"):
-        callback.on_train_begin(Arguments(), State(), None)
-
-
 def test_a_recipe_with_everything_trains_and_resumes(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    """Another task's reward, a schedule, a gate, adaptive KL, LoRA, two updates per batch."""
+    """Another task's reward, a schedule, a gate, LoRA, two updates per batch."""
     settings: dict[str, object] = {
         "prompt": "motion_short",
         "num_generations": 2,
@@ -174,7 +116,6 @@ def test_a_recipe_with_everything_trains_and_resumes(tiny_checkpoint: Path, tmp_
         "rewards.game24_length": 0.5,
         "rewards.format.weights": [[0, 1.0], [2, 0.25]],
         "rewards.accuracy.gate": {"format": 0.2},
-        "kl.target": 0.001,
         "peft.r": 2,
         "peft.target_modules": "all-linear",
     }
@@ -193,12 +134,6 @@ def test_a_recipe_with_everything_trains_and_resumes(tiny_checkpoint: Path, tmp_
             assert row.reward == pytest.approx(expected + 0.5 * rewards["game24_length"], abs=1e-6)
     assert replay(tmp_path / "a").reproduced == 8
 
-    state = json.loads((tmp_path / "a/checkpoint-4/trainer_state.json").read_text())
-    betas = [entry["beta"] for entry in state["log_history"] if "beta" in entry]
-    saved = json.loads((tmp_path / "a/checkpoint-4/kl_state.json").read_text())["beta"]
-    assert betas[0] == 0.04
-    assert len({*betas, saved}) == 5
-    assert all(0.9799 < later / earlier < 1.0201 for earlier, later in pairwise(betas))
     assert (tmp_path / "a/checkpoint-4/adapter_model.safetensors").is_file()
     assert (whole.final / "model.safetensors").is_file()
     assert not (whole.final / "adapter_model.safetensors").exists()
@@ -212,5 +147,10 @@ def test_a_recipe_with_everything_trains_and_resumes(tiny_checkpoint: Path, tmp_
     train(
         "motion", model=tiny_checkpoint, settings=settings, output_dir=tmp_path / "b", resume=True
     )
-    resumed = json.loads((tmp_path / "b/checkpoint-4/kl_state.json").read_text())["beta"]
-    assert resumed == pytest.approx(saved)
+    shutil.rmtree(tmp_path / "b" / "final")  # killed after the last checkpoint
+    done = train(
+        "motion", model=tiny_checkpoint, settings=settings, output_dir=tmp_path / "b", resume=True
+    )
+    assert (done.steps, [*done.output_dir.glob("final.*")]) == (4, [])
+    weights = [load_file(one.final / "model.safetensors") for one in (whole, done)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

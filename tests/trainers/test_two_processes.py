@@ -19,7 +19,7 @@ from rewardkit.records import Sample
 from rewardkit.trainers import replay, reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages
 from tests.trainers.evaluated import Says, data, metrics, samples, task
-from tests.trainers.forms import letters, some_equal
+from tests.trainers.forms import letters
 
 pytestmark = pytest.mark.engines
 
@@ -83,23 +83,6 @@ def test_both_processes_weigh_a_loss_without_silent_groups_alike(folder: Path) -
         assert one["scale"] == pytest.approx(12 / 8)
         assert one["logged"] == pytest.approx(1 / 3)
         assert one["all_tokens"] == both[0]["tokens"] + both[1]["tokens"]
-
-
-def test_each_process_replaces_its_silent_groups_and_all_know_which(folder: Path) -> None:
-    both = [json.loads((folder / f"refilled-{rank}.json").read_text()) for rank in (0, 1)]
-    ((*batch,),) = read_batches(folder / "refilled" / ROLLOUTS)
-    assert len(batch) == 16
-    for group in range(4):
-        rewards = {row.reward for row in batch if row.group == group}
-        assert len(rewards) > 1
-        assert None not in rewards
-    # each process shuffles its rows after the batch is complete
-    for one, own in zip(both, (batch[:8], batch[8:]), strict=True):
-        assert sorted(one["advantages"]) == sorted(row.advantage or 0.0 for row in own)
-        assert one["tokens"] == sum(row.completion_tokens for row in own)
-        assert one["all_tokens"] == sum(row.completion_tokens for row in batch)
-    replayed = replay(folder / "refilled", reward_funcs=[reward_func(some_equal)])
-    assert (replayed.reproduced, replayed.changed_rewards) == (16, 0)
 
 
 def test_the_completions_of_both_processes_are_kept_and_replayed(folder: Path) -> None:

@@ -20,7 +20,7 @@ from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, LiveEv
 from tests.support import quick_training  # noqa: F401  # first: others import TRL
 from tests.trainers.conftest import DRAW_CURVE, write_points
 from tests.trainers.evaluated import Says, task
-from tests.trainers.forms import letters, some_equal
+from tests.trainers.forms import letters
 from tests.trainers.test_momentum import recording
 from tests.trainers.tiny_training import (
     MomentumGRPOTrainer,
@@ -81,28 +81,6 @@ def train_without_silent_groups(checkpoint: Path, output: Path) -> None:
     (output / f"skipping-{built.accelerator.process_index}.json").write_text(json.dumps(record))
 
 
-def train_refilled(checkpoint: Path, output: Path) -> None:
-    """Train a step of four groups, of which three are silent and replaced; keep them all."""
-    built = trainer(
-        checkpoint,
-        output / "refilled",
-        reward_func(some_equal),
-        of=RecipeGRPOTrainer,
-        data=rows(answer=["graded", "equal", "equal", "equal"]),
-        settings={"max_steps": 1, "ddp_backend": "gloo", "loss_type": "dapo"},
-        refill_silent_groups=40,
-    )
-    built.add_callback(RolloutsCallback(built))
-    built.train()
-    (batch,) = built._buffered_inputs
-    record = {
-        "advantages": batch["advantages"].tolist(),
-        "tokens": int(batch["completion_mask"].sum()),
-        "all_tokens": int(batch["num_items_in_batch"]),
-    }
-    (output / f"refilled-{built.accelerator.process_index}.json").write_text(json.dumps(record))
-
-
 def train_evaluated(checkpoint: Path, output: Path, data: str) -> None:
     """Train two steps, evaluate and save each; write each process's best checkpoint."""
     callback = EvaluationCallback(task(Says()), every=1, data=data, batch_size=2)
@@ -153,7 +131,6 @@ def main(checkpoint: Path, output: Path) -> None:
         train_evaluated(checkpoint, output, data)
     train_with_momentum(checkpoint, output)
     train_without_silent_groups(checkpoint, output)
-    train_refilled(checkpoint, output)
     evaluate_sharded(checkpoint, output, data)
 
 

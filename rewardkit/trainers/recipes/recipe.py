@@ -51,10 +51,6 @@ class DataSettings:
     replies fit. SFT leaves out longer rows."""
     long: Share = 0.0
     """The share of long solutions that SFT learns from."""
-    curriculum: str | None = None
-    """The folder of a run on these problems, or of a curated set: the easiest come first."""
-    pass_rates: tuple[Share, Share] = (0.0, 1.0)
-    """The lowest and the highest pass rate of the problems that are kept, with `curriculum`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +85,6 @@ class RewardSettings:
     def schedule(self, own: float) -> Weights:
         """The weights by step, where `own` is the weight that applies if none is set."""
         return self.weights or ((0, own if self.weight is None else self.weight),)
-
-
-@dataclass(frozen=True, kw_only=True)
-class KLSettings:
-    """AdaptiveKL's arguments: trainer.beta is where the coefficient starts."""
-
-    target: Annotated[float, Meta(gt=0)]
-    rate: Annotated[float, Meta(gt=0)] = 0.1
-    bound: Annotated[float, Meta(gt=0)] = 0.2
 
 
 @dataclass(frozen=True)
@@ -166,12 +153,8 @@ class Recipe:
     chat_template: bool = True
     skip_silent_groups: bool = False
     """Whether groups whose rewards are all equal are left out of a step."""
-    refill_silent_groups: NaturalNumber = 0
-    """The most batches that a step generates besides its own, to replace such groups."""
     baseline: Literal["group", "none"] = "group"
     """What is subtracted from a reward: the mean of its group, or nothing."""
-    differs: dict[str, str] = field(default_factory=dict)
-    """How the recipe differs from the report whose settings it holds, by the name of a setting."""
     data: DataSettings = DataSettings()
     task_args: dict[str, Any] = field(default_factory=dict)
     """The parameters of the task."""
@@ -186,7 +169,6 @@ class Recipe:
     """GRPOConfig's fields by their own names; or "sft", with SFTConfig's in `sft`."""
     sft: dict[str, Any] = field(default_factory=dict)
     momentum: MomentumSettings | None = None
-    kl: KLSettings | None = None
     rollouts: RolloutSettings = RolloutSettings()
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
 
@@ -201,8 +183,8 @@ class Recipe:
         return self.trainer if isinstance(self.trainer, dict) else self.sft
 
     def settings(self) -> dict[str, Any]:
-        """All settings, section by section, without those that are not set, and `differs`."""
-        unused = ("differs", *GRPO_ONLY) if self.is_sft else ("differs", SFT)
+        """All settings, section by section, without those that are not set."""
+        unused = GRPO_ONLY if self.is_sft else (SFT,)
         return {name: value for name, value in plain_section(self).items() if name not in unused}
 
 
@@ -231,11 +213,11 @@ SECTIONS: Mapping[str, type] = {
     if (section := section_of(kind)) is not None
 }
 ARGUMENTS = ("task_args", "verifier_args", "peft")
-OPEN_SECTIONS = ("rewards", "trainer", SFT, "differs", *ARGUMENTS)
-"""Sections whose keys the task, the verifier, peft, TRL and the report define."""
+OPEN_SECTIONS = ("rewards", "trainer", SFT, *ARGUMENTS)
+"""Sections whose keys the task, the verifier, peft and TRL define."""
 GRPO_ONLY = (
-    *("rewards", "momentum", "rollouts", "kl", "verifier_args", "rescue", "confirm"),
-    *("skip_silent_groups", "refill_silent_groups", "baseline"),
+    *("rewards", "momentum", "rollouts", "verifier_args", "rescue", "confirm"),
+    *("skip_silent_groups", "baseline"),
 )
 """What supervised training has no use for."""
 KEYS = tuple(name for name in Recipe.__dataclass_fields__ if name != "name")
@@ -300,7 +282,7 @@ def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[st
         rewards = {key: _read_reward(one, key, source) for key, one in rewards.items()}
     read = {**contents, section: values, "rewards": rewards, "name": name}
     recipe = read_section(Recipe, read, source)
-    for contradiction in _contradictions(recipe, contents):
+    for contradiction in _of_sft(contents) if recipe.is_sft else _of_grpo(recipe):
         raise UsageError(f"{source}: {contradiction}")
     return recipe
 
@@ -312,18 +294,7 @@ def _read_reward(value: object, name: str, source: str) -> RewardSettings:
     return RewardSettings(weight=read_value(float, value, f"{source}: rewards.{name}"))
 
 
-def _contradictions(recipe: Recipe, contents: RecipeContents) -> Iterator[str]:
-    """Say which settings contradict each other."""
-    if recipe.data.curriculum is None and recipe.data.pass_rates != (0, 1):
-        yield "data.pass_rates needs data.curriculum, the run that has the pass rates"
-    if recipe.data.curriculum and recipe.trainer_settings.get("shuffle_dataset"):
-        yield "data.curriculum orders the problems; leave shuffle_dataset out"
-    yield from _of_sft(contents) if recipe.is_sft else _of_grpo(recipe)
-
-
 def _of_sft(contents: RecipeContents) -> Iterator[str]:
-    if contents.get("data", {}).get("curriculum"):
-        yield 'trainer is "sft", which draws its rows at random; leave data.curriculum out'
     for name in filter(contents.get, GRPO_ONLY):
         if name in (*SECTIONS, *OPEN_SECTIONS):
             yield f'trainer is "sft", which has no [{name}]; leave that section out'
@@ -347,13 +318,11 @@ def _of_grpo(recipe: Recipe) -> Iterator[str]:
             f"trainer.scale_rewards is {scaling!r}; without a baseline the advantage is the reward "
             "itself, so set scale_rewards=none"
         )
-    if recipe.baseline == "none" and (recipe.skip_silent_groups or recipe.refill_silent_groups):
+    if recipe.baseline == "none" and recipe.skip_silent_groups:
         yield (
             "without a baseline, groups whose rewards are all equal teach, too; leave "
-            "skip_silent_groups and refill_silent_groups out"
+            "skip_silent_groups out"
         )
-    if recipe.kl is not None and not recipe.trainer_settings.get("beta"):
-        yield "[kl] changes trainer.beta, which is 0; set the beta to start with"
 
 
 MOVED = {

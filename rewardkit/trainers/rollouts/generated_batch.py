@@ -63,23 +63,13 @@ def watch_batches(trainer: Any, on_batch: OnBatch) -> None:
         scored.clear()
         output = generate(inputs, *more, **named)
         if trainer.model.training and scored:
-            fields, per_function = _final_rows(trainer, scored)
+            ((fields, per_function),) = scored
             advantages = trainer.accelerator.gather(output["advantages"]).detach()
             on_batch(fields, _numbers(trainer, per_function, advantages))
         return output
 
     trainer._calculate_rewards = calculate_rewards
     trainer._generate_and_score_completions = generate_and_score
-
-
-def _final_rows(
-    trainer: Any, scored: Sequence[tuple[Sequence[CompletionFields], Tensor]]
-) -> tuple[Sequence[CompletionFields], Tensor]:
-    """The rows that are trained on: a trainer may take them from several generated batches."""
-    if len(scored) == 1:
-        return scored[0]
-    fields = [scored[batch][0][row] for batch, row in trainer.row_sources]
-    return fields, trainer._gathered.detach()
 
 
 def _numbers(trainer: Any, per_function: Tensor, advantages: Tensor) -> list[Numbers]:

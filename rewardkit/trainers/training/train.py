@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib.metadata
 import logging
+import shutil
 import sys
 import warnings
 from collections import Counter
@@ -96,11 +97,8 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
     """TRL's trainer, or the one with momentum, over the plan; both callbacks are TRL's."""
     from transformers import PrinterCallback
 
-    from rewardkit.trainers.training.trainer_callbacks import AdaptiveKLCallback
-
     trainer_class, arguments = _trainer_class(plan)
-    adaptive = AdaptiveKLCallback(**vars(plan.recipe.kl)) if plan.recipe.kl else None
-    callbacks = [progress, plan.evaluation, adaptive, interrupt]
+    callbacks = [progress, plan.evaluation, interrupt]
     try:
         trainer = trainer_class(
             model=str(plan.model_folder),
@@ -114,8 +112,6 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
         raise loading_error(f"TRL can't begin to train {plan.model_folder}", error) from error
     trainer.remove_callback(PrinterCallback)
-    if adaptive is not None:
-        adaptive.trainer = trainer
     if not plan.recipe.is_sft:
         progress.time_rewards(trainer)
     if plan.evaluation is not None:
@@ -125,13 +121,22 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
 
 
 def _save_final(trainer: Any, plan: TrainingPlan) -> None:
-    """Save the model after the last step as a whole checkpoint: an adapter is merged into it."""
-    final = str(plan.output_dir / training_folder.FINAL)
+    """Save the model after the last step as a whole checkpoint: an adapter is merged into it.
+
+    The folder has its name only when it is complete.
+    """
+    final = plan.output_dir / training_folder.FINAL
+    unfinished = final.with_name(f"{final.name}.unfinished")
     if plan.lora is None:
-        trainer.save_model(final)
+        trainer.save_model(str(unfinished))
     elif is_main_process():
-        trainer.accelerator.unwrap_model(trainer.model).merge_and_unload().save_pretrained(final)
-        plan.tokenizer.save_pretrained(final)
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        model.merge_and_unload().save_pretrained(unfinished)
+        plan.tokenizer.save_pretrained(unfinished)
+    trainer.accelerator.wait_for_everyone()
+    if is_main_process():
+        shutil.rmtree(final, ignore_errors=True)
+        unfinished.rename(final)
 
 
 def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
@@ -172,7 +177,6 @@ def _shaping(plan: TrainingPlan) -> dict[str, Any]:
         "weights": {name: steps for name, steps in schedules.items() if len(steps) > 1},
         "baseline": recipe.baseline,
         "skip_silent_groups": recipe.skip_silent_groups,
-        "refill_silent_groups": recipe.refill_silent_groups,
     }
     return {name: value for name, value in arguments.items() if value and value != "group"}
 
@@ -228,7 +232,11 @@ def run_training(
 
     KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
     """
-    from rewardkit.trainers.training.trainer_callbacks import InterruptCallback, ProgressCallback
+    from rewardkit.trainers.training.trainer_callbacks import (
+        InterruptCallback,
+        NoStepLeft,
+        ProgressCallback,
+    )
 
     progress = ProgressCallback(reporter)
     with (
@@ -249,7 +257,11 @@ def run_training(
             )
         try:
             resumed = str(plan.resumed_from) if plan.resumed_from else None
-            trainer.train(resume_from_checkpoint=resumed)
+            try:
+                trainer.train(resume_from_checkpoint=resumed)
+            except NoStepLeft:  # the trainer holds the checkpoint's weights
+                if (plan.output_dir / training_folder.FINAL).exists():
+                    raise
             _save_final(trainer, plan)
         finally:
             reporter.ended()

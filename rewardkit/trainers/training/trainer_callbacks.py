@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.run.progress import Reporter
-from rewardkit.harness.store.files import replace_text
-from rewardkit.trainers.objectives import adapted_beta
 from rewardkit.verifiers.judge.use import add_uses, take_judge_uses
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.judge.use import Uses
+
+
+class NoStepLeft(UsageError):
+    """The checkpoint to resume from is that of the last step."""
 
 
 class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
@@ -53,9 +52,9 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         trainer._calculate_rewards = timed
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Report the number of steps. UsageError if none is left: TRL would train one more."""
+        """Report the number of steps. NoStepLeft if none is: TRL would train one more."""
         if state.global_step >= state.max_steps:
-            raise UsageError(
+            raise NoStepLeft(
                 f"the training in {args.output_dir} is complete: its last checkpoint has step "
                 f"{state.global_step} of {state.max_steps}; set max_steps or num_train_epochs "
                 "higher to continue"
@@ -83,45 +82,6 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
             self._reporter.logged({**logs, "reward_share": self.reward_share})
         elif "loss" in logs:
             self._reporter.logged(logs)
-
-
-class AdaptiveKLCallback(TrainerCallback):  # type: ignore[misc]
-    """Change the `beta` of `trainer` after each step by `objectives.adapted_beta`.
-
-    The KL is TRL's, the mean of k3 over the step's tokens. Each checkpoint holds the coefficient.
-    """
-
-    FILE = "kl_state.json"
-
-    def __init__(self, *, target: float, rate: float, bound: float) -> None:
-        self.trainer: Any = None
-        self._settings = {"target": target, "rate": rate, "bound": bound}
-
-    def _file(self, args: Any, state: Any) -> Path:
-        return Path(args.output_dir) / f"checkpoint-{state.global_step}" / self.FILE
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Go on with the checkpoint's coefficient. UsageError if the file is missing or damaged."""
-        if state.global_step:
-            path = self._file(args, state)
-            try:
-                self.trainer.beta = float(json.loads(path.read_text(encoding="utf-8"))["beta"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise UsageError(
-                    f"{path} can't be read ({error!r}); resume another checkpoint"
-                ) from error
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Change the coefficient, and log it."""
-        metrics = self.trainer._metrics["train"]
-        of_step = metrics["kl"][-self.trainer.current_gradient_accumulation_steps :]
-        metrics["beta"].append(self.trainer.beta)
-        self.trainer.beta = adapted_beta(self.trainer.beta, fmean(of_step), **self._settings)
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Keep the coefficient in the checkpoint."""
-        if state.is_world_process_zero:
-            replace_text(self._file(args, state), json.dumps({"beta": self.trainer.beta}))
 
 
 class InterruptCallback(TrainerCallback):  # type: ignore[misc]

@@ -35,6 +35,10 @@ FREE = (
 """Settings that a resumed training may change: its length, its evaluation and what it records."""
 
 
+REMOVED = {"settings.refill_silent_groups": 0, "settings.data.pass_rates": [0.0, 1.0]}
+"""Settings that records of earlier versions hold, with the values that changed nothing."""
+
+
 class _Record(TypedDict):
     fingerprint: dict[str, Any]
     sessions: list[dict[str, Any]]
@@ -148,7 +152,8 @@ def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
         for name, field in Recipe.__dataclass_fields__.items()
         if isinstance(field.default, bool | int | str)
     }
-    named = switches | dict(flat(fingerprint))
+    recorded = {name: one for name, one in flat(fingerprint) if REMOVED.get(name) != one}
+    named = switches | recorded
     for section, model in SECTIONS.items():
         prefix = f"settings.{section}."
         if any(name.startswith(prefix) for name in named):

@@ -6,7 +6,7 @@ import importlib.util
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
@@ -38,7 +38,6 @@ from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_f
 from rewardkit.trainers.training import training_folder, trl_config
 from rewardkit.trainers.training.training_rows import (
     TrainingRows,
-    by_pass_rate,
     render_rows,
     supervise,
 )
@@ -138,8 +137,6 @@ def output_folder(options: TrainOptions, recipe: Recipe) -> Path:
 
 MARGIN = 1.25
 """Room for a completion, as a multiple of the longest worked reply."""
-NOT_REPORTED = ("about", "evaluation.", "rollouts.", "data.file", "trainer.use_cpu")
-"""Settings that no report's figures depend on."""
 COMPARED = 64
 """How many prompts' token ids are compared; the longest prompt is among them."""
 
@@ -167,8 +164,6 @@ class TrainingPlan:
     evaluation: Any
     """An EvaluationCallback, or None."""
     resumed_from: Path | None
-    differences: Sequence[str]
-    """How it differs from the report whose settings the recipe holds."""
     fingerprint: Mapping[str, Any]
     """The settings, data and weights that a resumed training must share."""
 
@@ -226,39 +221,8 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         lora=trl_config.lora_config(recipe),
         evaluation=evaluation,
         resumed_from=resumed_from,
-        differences=list(_differences(options, recipe, config)),
         fingerprint=fingerprint,
     )
-
-
-def _differences(options: TrainOptions, recipe: Recipe, config: Any) -> Iterator[str]:
-    """How the training differs from the report whose settings the recipe's file holds, if any."""
-    name, contents = find_recipe(options.recipe)
-    if not contents.get("differs"):
-        return
-    fields = trl_config.trainer_fields()
-    published = build_recipe(name, contents, fields)
-    before, now = (_by_name(one.settings()) for one in (published, recipe))
-    changed = {key: value for key, value in now.items() if before.get(key) != value}
-    yield from (text for key, text in published.differs.items() if key not in changed)
-    for key, value in changed.items():
-        if key in published.differs:
-            yield f"{key} is {value}, as set here"
-        elif not key.startswith(NOT_REPORTED):
-            reported = f"has {before[key]}" if key in before else "does not set it"
-            yield f"{key} is {value}; the report {reported}"
-    for precision in ("bf16", "fp16"):
-        if published.trainer_settings.get(precision) and not getattr(config, precision):
-            yield f"the precision is float32 here; the report has {precision}"
-
-
-def _by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings by their names, those of a section with the section's."""
-    return {
-        f"{name}.{key}".removesuffix("."): value
-        for name, section in settings.items()
-        for key, value in (section if isinstance(section, Mapping) else {"": section}).items()
-    }
 
 
 def _plan_task(recipe: Recipe) -> TaskPlan:
@@ -291,10 +255,6 @@ def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter)
         )
     if recipe.chat_template and tokenizer.chat_template is None:
         reporter.note("the tokenizer has no chat template: prompts are plain text, as in eval")
-    if recipe.data.curriculum is not None:
-        run = Path(recipe.data.curriculum)
-        name = task_plan.task.name
-        return by_pass_rate(rows, run, name, recipe.data.pass_rates, reporter.note)
     if not recipe.is_sft:
         return rows
     return supervise(
@@ -394,8 +354,7 @@ def _fingerprint(
     settings = recipe.settings()
     # weights and rows are identified by their hashes, not by their paths
     settings["model"].pop("name")
-    for path in ("file", "curriculum"):
-        settings["data"].pop(path, None)
+    settings["data"].pop("file", None)
     return {
         "settings": settings,
         "prompt": task_plan.template.hash(),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from rewardkit import registry
@@ -16,9 +13,6 @@ from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import solve_samples, turns
 from rewardkit.harness.run.fingerprint import data_hash
 from rewardkit.harness.run.plan import TaskPlan, plan_task
-from rewardkit.harness.store.data_files import CURATED, iterate_rows
-from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SAMPLES
 from rewardkit.protocols import Prompt, Task
 from rewardkit.records import Sample
 from rewardkit.trainers.rewards.reward_functions import TRL_COLUMNS, check_columns
@@ -136,56 +130,6 @@ def render_rows(
             tokenizer.token_count(task_plan.task.perfect(sample)) + 1 for sample, _ in kept
         ],
     )
-
-
-def _pass_rates(run: Path, task: str) -> Mapping[object, float]:
-    """The share of right completions of each problem: of a curated set by its id, of a run by its
-    id and reference. UsageError for another folder."""
-    if (run / CURATED).is_file():
-        rates = {row["id"]: row["pass_rate"] for row in iterate_rows(run)}
-        return {name: rate for name, rate in rates.items() if rate is not None}
-    if not (run / SAMPLES).is_file():
-        raise UsageError(
-            f"data.curriculum: {run} holds no {SAMPLES}; give the folder of a run, or of a "
-            "curated set"
-        )
-    outcomes: dict[object, list[bool]] = defaultdict(list)
-    for row in RunFolder(run).rows().values():
-        if row.task == task and row.verdict.correct is not None:
-            outcomes[row.id, row.reference].append(row.verdict.correct)
-    return {key: fmean(found) for key, found in outcomes.items()}
-
-
-def by_pass_rate(
-    rows: TrainingRows, run: Path, task: str, pass_rates: tuple[float, float], note: Note
-) -> TrainingRows:
-    """The problems of which the run solved a share within `pass_rates`, the easiest first.
-
-    `run` may be a curated set. UsageError for another folder, if the run lacks a problem, and if
-    none is left.
-    """
-    known = _pass_rates(run, task)
-    keys = [
-        sample.id if sample.id in known else (sample.id, sample.reference)
-        for sample in rows.samples
-    ]
-    missing = sum(key not in known for key in keys)
-    if missing:
-        raise UsageError(
-            f"data.curriculum: {missing} of {len(keys)} problems have no judged completion in "
-            f"{run}; evaluate the same problems of task {task!r}: the same data, split and seed"
-        )
-    rates = [known[key] for key in keys]
-    low, high = pass_rates
-    kept = [place for place, rate in enumerate(rates) if low <= rate <= high]
-    if not kept:
-        raise UsageError(
-            f"data.curriculum: no pass rate in {run} is from {low:g} to {high:g}; "
-            f"they are from {min(rates):g} to {max(rates):g}: change data.pass_rates"
-        )
-    kept.sort(key=lambda place: -rates[place])
-    note(f"{len(kept)} of {len(keys)} problems have a pass rate from {low:g} to {high:g}")
-    return rows.at(kept)
 
 
 def train_dataset(

@@ -50,8 +50,6 @@ def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
     }
     if recipe.model.trust_remote_code:
         values["trust_remote_code"] = True
-    if recipe.data.curriculum is not None:
-        values["shuffle_dataset"] = False
     values.setdefault("report_to", "none")
     if not on_gpu:
         values |= ON_CPU

@@ -8,16 +8,14 @@ import torch
 from rewardkit.trainers.objectives import (
     History,
     Schedule,
-    adapted_beta,
-    centred_advantages,
     gated_rewards,
     group_statistics,
     momentum_advantages,
     reward_advantages,
-    std_advantages,
     weight_at,
     zero_variance,
 )
+from tests.trainers.objectives.formulas import centred_advantages, std_advantages
 
 pytestmark = pytest.mark.engines
 
@@ -132,16 +130,3 @@ def test_a_reward_counts_where_the_rewards_of_its_gate_reach_their_scores() -> N
     assert torch.equal(gated[:, :2].nan_to_num(), rewards[:, :2].nan_to_num())
     assert gated[:3, 2].tolist() == [0.5, 0.0, 0.0]
     assert math.isnan(gated[3, 2])
-
-
-@pytest.mark.parametrize(
-    ("kl", "expected"),
-    [
-        (0.05, 0.1),
-        (0.055, 0.1 * (1 + 0.1 * 0.1)),
-        (0.0, 0.1 * (1 - 0.1 * 0.2)),  # Ziegler et al. bound the error to 0.2 of the target
-        (9.0, 0.1 * (1 + 0.1 * 0.2)),
-    ],
-)
-def test_the_kl_coefficient_follows_the_controller(kl: float, expected: float) -> None:
-    assert adapted_beta(0.1, kl, 0.05) == pytest.approx(expected, abs=1e-12)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from rewardkit.trainers.objectives import (
+from tests.trainers.objectives.formulas import (
     bnpo,
     centred_advantages,
     dr_grpo,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -461,6 +462,27 @@ def test_a_training_that_is_done_is_not_trained_a_step_more(
             output_dir=str(trained),
             resume=True,
         )
+
+
+@pytest.mark.parametrize("left", [[], ["final.unfinished"]])
+def test_a_training_killed_before_its_final_model_is_saved_is_finished(
+    left: list[str], tiny_checkpoint: Path, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    shutil.copytree(trained, folder)
+    shutil.rmtree(folder / "final")
+    for name in left:
+        (folder / name).mkdir()
+        (folder / name / "model.safetensors").write_bytes(b"half")
+    settings = tiny("motion", max_steps=1)
+    command: dict[str, Any] = {"settings": settings, "output_dir": str(folder), "resume": True}
+    done = train("motion", model=str(tiny_checkpoint), **command)
+    assert done.steps == 1
+    assert {path.name for path in folder.glob("final*")} == {"final"}
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (folder / "final" / name).read_bytes() == (trained / "final" / name).read_bytes()
+    with pytest.raises(UsageError, match="is complete"):
+        train("motion", model=str(tiny_checkpoint), **command)
 
 
 def test_a_folder_with_a_final_model_alone_is_kept_too(

@@ -13,11 +13,9 @@ from rewardkit.harness.backends import tokenization
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.plan import plan_task
-from rewardkit.harness.store.data_files import CURATED, write_rows
-from rewardkit.protocols import Prompt
 from rewardkit.trainers import reward_funcs, train_dataset
 from rewardkit.trainers.training.training_plan import check_same_prompts
-from rewardkit.trainers.training.training_rows import TrainingRows, by_pass_rate, render_rows
+from rewardkit.trainers.training.training_rows import render_rows
 from tests.support.commands import run_command
 
 GSM8K = [
@@ -122,64 +120,3 @@ def test_rows_that_trl_cannot_take_are_refused(
 ) -> None:
     with pytest.raises(kind, match=said):
         train_dataset("gsm8k", data=written(tmp_path / "f.jsonl", rows))
-
-
-def rows_of_gsm8k() -> TrainingRows:
-    samples = [rewardkit.load_task("gsm8k").sample(row, index) for index, row in enumerate(GSM8K)]
-    prompts = [Prompt(sample.question) for sample in samples]
-    return TrainingRows(samples, prompts, False, left_out=1, reply_lengths=[5, 6, 7])
-
-
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of three problems with four completions each: 1, 4 and 2 of them are right."""
-    folder = tmp_path_factory.mktemp("solved")
-    replies = [
-        {"id": str(number), "completion": f"#### {40 + number if place < right else 0}"}
-        for number, right in enumerate((1, 4, 2))
-        for place in range(4)
-    ]
-    data = written(folder / "data.jsonl", GSM8K)
-    completions = written(folder / "replies.jsonl", replies)
-    arguments = ["--task", "gsm8k", "--data", data, "--model", completions, "-n", "4"]
-    run = folder / "run"
-    drawn = ["--temperature", "1", "--backend", "replay", "--quiet", "-o", str(run)]
-    assert run_command("eval", *arguments, *drawn) == 0
-    return run
-
-
-@pytest.mark.parametrize(
-    ("pass_rates", "kept"), [((0.0, 1.0), [1, 2, 0]), ((0.2, 0.9), [2, 0]), ((0.5, 0.5), [2])]
-)
-def test_a_curriculum_keeps_problems_by_pass_rate_and_begins_with_the_easiest(
-    solved: Path, pass_rates: tuple[float, float], kept: list[int]
-) -> None:
-    notes: list[str] = []
-    rows = by_pass_rate(rows_of_gsm8k(), solved, "gsm8k", pass_rates, notes.append)
-    assert [sample.id for sample in rows.samples] == list(map(str, kept))
-    assert [prompt.text for prompt in rows.prompts] == [GSM8K[one]["question"] for one in kept]
-    assert rows.reply_lengths == [5 + one for one in kept]
-    assert rows.left_out == 1 + 3 - len(kept)
-    assert notes[0].startswith(f"{len(kept)} of 3 problems have a pass rate from")
-
-
-def test_a_curated_set_orders_its_own_problems(tmp_path: Path) -> None:
-    rates = [{"id": str(one), "pass_rate": rate} for one, rate in enumerate((0.25, 1.0, 0.5))]
-    write_rows(rates, tmp_path / CURATED, overwrite=False)
-    rows = by_pass_rate(rows_of_gsm8k(), tmp_path, "gsm8k", (0.0, 0.9), print)
-    assert [sample.id for sample in rows.samples] == ["2", "0"]
-
-
-@pytest.mark.parametrize(
-    ("task", "folder", "pass_rates", "said"),
-    [
-        ("gsm8k", "run", (0.6, 0.9), "no pass rate in .* they are from 0.25 to 1"),
-        ("motion", "run", (0.0, 1.0), "3 of 3 problems have no judged completion"),
-        ("gsm8k", "none", (0.0, 1.0), "holds no samples.jsonl; give the folder of a run"),
-    ],
-)
-def test_a_curriculum_without_pass_rates_is_refused(
-    solved: Path, task: str, folder: str, pass_rates: tuple[float, float], said: str
-) -> None:
-    with pytest.raises(UsageError, match=said):
-        by_pass_rate(rows_of_gsm8k(), solved.parent / folder, task, pass_rates, print)
