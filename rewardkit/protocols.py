@@ -37,6 +37,8 @@ class Verifier:
     """Columns that may hold a row's reference where the user names none, such as ("schema",)."""
     reads_list: bool = False
     """Whether several references are one, a JSON list, all to be met; else one must be met."""
+    set_by_caller: tuple[str, ...] = ()
+    """Parameters that a task's file can't set: they decide what runs, is read or gets a key."""
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
         """Return a verdict on `text`, whether it is right, or a score in [0, 1]."""

@@ -23,7 +23,7 @@ _ARGUMENT = (
 )
 _ARGUMENT_NAME = re.compile(rf"(?:{_ARGUMENT})\Z", re.IGNORECASE)
 _VARIABLE_NAME = re.compile(
-    r"(?:.*_)?(?:KEY|PASS|PAT)\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z",
+    r"(?:.*_)?(?:KEY|PASS|PAT|DSN|WEBHOOK(?:_URL)?|CONNECTION_?STRING)\Z|.*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)\Z",
     re.IGNORECASE,
 )
 _ASSIGNMENT = re.compile(r"((?:--[\w-]+=)?([\w.-]+)=).+", re.DOTALL)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib
 import io
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -132,6 +133,9 @@ def _listed() -> None:
 
 def run() -> None:
     """Run the command line. Errors go to stderr; the exit status is 1, or 2 for a bad argument."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the shell (`>&-`)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # half surrogates, and whatever a terminal's encoding lacks

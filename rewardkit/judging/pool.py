@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 import resource
+import secrets
 import select
 import signal
 import socket
@@ -60,19 +61,24 @@ PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
 """Names, separated by commas, of variables that workers get in any case."""
 
 _SECRET = re.compile(
-    r"(^|_)(key|keys|token|tokens|pat|pass|auth)(_|$)"
-    r"|apikey|accesskey|secret|passw|passphrase|credential",
+    r"(^|_)(key|keys|token|tokens|pat|pass|auth|jwt|sas|cookie|cookies|dsn|connstr)(_|$)"
+    r"|^(?!oldpwd$)\w+pwd(_|$)"
+    r"|apikey|accesskey|secret|passw|passphrase|credential|webhook|connection_?string"
+    r"|((^|_)(db|pg|jdbc|smtp)|database|postgres|mysql|maria|mongo|redis|amqp|rabbit|broker|sqlalchemy"
+    r"|elastic|kafka|clickhouse)([a-z]*_)+(url|uri)s?(_|$)",
     re.IGNORECASE,
 )
+_PASSWORD_IN_URL = re.compile(r"://[^\s/?#@]*:[^\s/?#@]+@")
 
 
-def looks_secret(name: str) -> bool:
-    """Whether a variable's name is that of a key, a token, a password or the like.
+def looks_secret(name: str, value: str = "") -> bool:
+    """Whether a variable's name is that of a key, a token, a password or the like, or its value is
+    an address with a password.
 
     >>> [name for name in ("HF_TOKEN", "HOME", "TOKENIZERS_PARALLELISM") if looks_secret(name)]
     ['HF_TOKEN']
     """
-    return _SECRET.search(name) is not None
+    return bool(_SECRET.search(name) or _PASSWORD_IN_URL.search(value))
 
 
 def passed_variables(
@@ -89,7 +95,9 @@ def worker_environment(
     """The environment without the variables that look like secrets, except the `passed` ones."""
     kept = set(passed)
     return {
-        name: value for name, value in environment.items() if name in kept or not looks_secret(name)
+        name: value
+        for name, value in environment.items()
+        if name in kept or not looks_secret(name, value)
     }
 
 
@@ -104,6 +112,7 @@ class WorkerHandle:
         self._connection.setblocking(False)
         self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
         self._time = ProcessTime()
+        self._item = 0
 
     def judge(
         self, items: Sequence[Item], allowed: Sequence[float], backstop: float
@@ -114,7 +123,10 @@ class WorkerHandle:
         the items after it are not judged yet. None come back from a worker that an earlier item
         has stopped: it takes no items.
         """
-        content = pickle.dumps(list(items), protocol=pickle.HIGHEST_PROTOCOL)
+        # what a text left running may reply, too, but only the texts of this call know these ids
+        ids = [1 + secrets.randbits(53) for _ in items]
+        request = [(item, *text) for item, text in zip(ids, items, strict=True)]
+        content = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
         try:
             self._channel.send(content, SECONDS_TO_TAKE)
         except TimeoutError:
@@ -123,6 +135,7 @@ class WorkerHandle:
             pass
         outcomes: list[Outcome] = []
         while self.alive and len(outcomes) < len(items):
+            self._item = ids[len(outcomes)]
             outcomes.append(self._next(allowed[len(outcomes)], backstop))
         return outcomes
 
@@ -184,6 +197,9 @@ class WorkerHandle:
 
     def _reply(self, seconds: float) -> Reply:
         reply = decoded(self._channel.receive(seconds))
+        of_request = reply.item == 0 and isinstance(reply.outcome, Crash)
+        if reply.item != self._item and not of_request:
+            raise FrameError("it is about another text")
         self._time = reply.time
         return reply
 

@@ -1,8 +1,9 @@
 """A worker process: it judges the texts that arrive on its channel until that closes.
 
-A request is a pickled list of (text, sample). The replies to each text are its outcome, and before
-it, for a verifier in stages, the verdicts so far. They are plain values as JSON: a worker runs
-verifiers on hostile texts, so the caller doesn't trust it and unpickles nothing that it sends.
+A request is a pickled list of (id, text, sample). The replies to each text have its id; they are
+its outcome, and before it, for a verifier in stages, the verdicts so far. They are plain values as
+JSON: a worker runs verifiers on hostile texts, so the caller doesn't trust it and unpickles nothing
+that it sends.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ import signal
 import socket
 import struct
 import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from rewardkit.errors import JudgingError
-from rewardkit.judging.crashes import Crash, Item, Outcome, raised, run_stages
+from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
 from rewardkit.judging.deadline import OwnTime, ProcessTime
 from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import Verifier
-from rewardkit.records import Verdict
+from rewardkit.records import Sample, Verdict
 
 LARGEST_REPLY = 16 * 2**20
 """Bytes of the largest reply about one text."""
@@ -36,8 +38,12 @@ LARGEST_REPLY = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An outcome, whether it is the last one about its text, and the worker's time until then."""
+    """An outcome, whether it is the last one about its text, and the worker's time until then.
 
+    `item` is the id of the text in the request; 0 if the request itself couldn't be read.
+    """
+
+    item: int
     outcome: Outcome
     is_last: bool
     time: ProcessTime
@@ -47,6 +53,7 @@ class Reply:
 class _PlainReply:
     """The fields of a reply as JSON; `verdict` is a crash's `partial` if there is a `crash`."""
 
+    item: int
     verdict: Verdict | None
     crash: str | None
     alone: bool
@@ -61,6 +68,7 @@ def encoded(reply: Reply) -> bytes:
     crash = outcome if isinstance(outcome, Crash) else None
     verdict = outcome.partial if isinstance(outcome, Crash) else outcome
     fields = {
+        "item": reply.item,
         "verdict": None if verdict is None else _plain(verdict),
         "crash": crash and crash.message,
         "alone": crash is not None and crash.alone,
@@ -97,12 +105,12 @@ def decoded(content: bytes) -> Reply:
         time = ProcessTime(plain.computed, plain.waited)
         if plain.crash is not None:
             crash = Crash(plain.crash, plain.verdict, alone=plain.alone)
-            return Reply(crash, plain.is_last, time)
+            return Reply(plain.item, crash, plain.is_last, time)
         if plain.verdict is None:
             raise ValueError("there is no verdict")
     except (ValueError, RecursionError, MemoryError) as error:  # it may be nested without end
         raise FrameError(f"it isn't in a worker's form: {error}") from None
-    return Reply(plain.verdict, plain.is_last, time)
+    return Reply(plain.item, plain.verdict, plain.is_last, time)
 
 
 def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
@@ -111,28 +119,31 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
         limits.set()
         time, worker = OwnTime(), os.getpid()
         while True:
-            for text, sample in cast("list[Item]", pickle.loads(channel.receive())):
+            items = cast("list[tuple[int, str, Sample]]", pickle.loads(channel.receive()))
+            for item, text, sample in items:
                 limits.set_cpu()
                 for outcome, is_last in run_stages(verifier, text, sample):
                     if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
                         os._exit(0)
-                    _reply(channel, outcome, is_last, time)
+                    _reply(channel, item, outcome, is_last, time)
     except (EOFError, OSError):
         os._exit(0)
     except Exception as error:  # no memory, or a column's class can't be imported here
         with contextlib.suppress(Exception):
-            channel.send(encoded(Reply(raised(error), True, ProcessTime())))
+            channel.send(encoded(Reply(0, raised(error), True, ProcessTime())))
     finally:
         os._exit(1)
 
 
-def _reply(channel: FrameChannel, outcome: Outcome, is_last: bool, time: OwnTime) -> None:
+def _reply(
+    channel: FrameChannel, item: int, outcome: Outcome, is_last: bool, time: OwnTime
+) -> None:
     try:
-        content = encoded(Reply(outcome, is_last, time.now()))
+        content = encoded(Reply(item, outcome, is_last, time.now()))
     except MemoryError:
         raise
     except Exception as error:  # a verdict may hold anything that its verifier put there
-        content = encoded(Reply(raised(error), True, time.now()))
+        content = encoded(Reply(item, raised(error), True, time.now()))
     channel.send(content)
 
 
@@ -200,6 +211,7 @@ START_SECONDS = 60
 def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     """Fork workers for the caller, on the inherited socket, until its other end closes."""
     os.set_inheritable(descriptor, False)
+    warnings.simplefilter("ignore", SyntaxWarning)  # of Python in a reply that a verifier parses
     control = socket.socket(fileno=descriptor)
     channel = FrameChannel(descriptor)
     signal.alarm(START_SECONDS + 10)  # the caller ends a slow start, unless it is gone

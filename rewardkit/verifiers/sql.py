@@ -68,6 +68,7 @@ class Sql(Verifier):
 
     thinking = "strip"
     reads = ("xml",)
+    set_by_caller = ("databases",)
     deadline = 10.0  # the reference and the query may take STEPS each
 
     columns: Literal["ordered", "any"] = "ordered"

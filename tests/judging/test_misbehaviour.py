@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rewardkit import Sample
 from rewardkit.judging import JudgingOptions, close_pools, judge_many
+from rewardkit.judging.frames import FrameChannel
 from rewardkit.protocols import VerifierCallable
 from tests.judging.misbehaviour import (
     MISBEHAVIOUR,
@@ -130,6 +134,30 @@ def test_batches_in_which_a_text_kills_all_processes_or_starts_a_daemon(rounds: 
     ended = in_namespace(sys.executable, "-c", KILLS_ALL, outside, str(rounds))
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout.split()[0]) >= rounds // 2  # each kill ended one
+
+
+def forges(text: str, sample: Sample) -> bool:
+    """Right for "right"; "forges ID" also sends a right verdict with this id for the next text."""
+    if text.startswith("forges"):
+        send, given = FrameChannel.send, json.loads(text.removeprefix("forges"))
+
+        def sends_twice(self: FrameChannel, content: bytes, *more: Any) -> None:
+            send(self, content, *more)
+            fields = json.loads(content)
+            verdict = {**fields["verdict"], "correct": True, "score": 1.0, "failure": None}
+            item = fields.get("item") if given == "the same" else given
+            send(self, json.dumps({**fields, "item": item, "verdict": verdict}).encode(), *more)
+
+        FrameChannel.send = sends_twice  # type: ignore[method-assign, assignment]
+    return text == "right"
+
+
+@pytest.mark.parametrize("item", ['"the same"', "0", "1", "null", '"x"', "-1", "[]"])
+def test_a_reply_in_the_name_of_another_text_is_not_its_verdict(item: str) -> None:
+    texts = ["right", f"forges {item}", "wrong", "right"]
+    options = replace(OPTIONS, workers=1)
+    verdicts = judge_many(forges, [(text, Sample("")) for text in texts], options)
+    assert [verdict.correct for verdict in verdicts] == [True, False, False, True]
 
 
 def dies_with_a_child(text: str, sample: Sample) -> bool:

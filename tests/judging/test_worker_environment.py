@@ -48,6 +48,21 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "SSH_AUTH_SOCK",
         "my_token",
         "KEY",
+        "DATABASE_URL",
+        "SENTRY_DSN",
+        "SLACK_WEBHOOK_URL",
+        "DISCORD_WEBHOOK",
+        "AZURE_STORAGE_CONNECTION_STRING",
+        "AzureWebJobsConnectionString",
+        "REDIS_TLS_URL",
+        "MONGODB_URI",
+        "SQLALCHEMY_DATABASE_URI",
+        "CLOUDAMQP_URL",
+        "CELERY_BROKER_URL",
+        "MYSQL_PWD",
+        "SESSION_COOKIE",
+        "VAULT_JWT",
+        "AZURE_BLOB_SAS",
     ],
 )
 def test_secrets_are_known_by_their_names(name: str) -> None:
@@ -70,10 +85,39 @@ def test_secrets_are_known_by_their_names(name: str) -> None:
         "AUTHOR",
         "LD_LIBRARY_PATH",
         "CUDA_VISIBLE_DEVICES",
+        "OPENAI_BASE_URL",
+        "HF_ENDPOINT",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "XDG_SESSION_ID",
+        "MLFLOW_TRACKING_URI",
+        "PGHOST",
+        "DATABASE_NAME",
+        "PWDEBUG",
     ],
 )
 def test_other_variables_stay(name: str) -> None:
     assert not looks_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("https://user:pa55@proxy:3128", True),
+        ("http://:pa55@proxy:3128", True),
+        ("amqp://u:p@h/v a", True),
+        ("postgres+psycopg://me:p%40@db.local/x?y=1", True),
+        ("https://index.local/simple https://me:tok@index.local/simple", True),
+        ("http://proxy:3128", False),
+        ("http://user@proxy:3128", False),
+        ("ssh://git@host:22/path", False),
+        ("http://host:80/a@b", False),
+        ("host:80", False),
+    ],
+)
+def test_an_address_with_a_password_is_a_secret(value: str, secret: bool) -> None:
+    environment = {"SERVICE": value}
+    assert worker_environment([], environment) == ({} if secret else environment)
+    assert worker_environment(["SERVICE"], environment) == environment
 
 
 def reads(text: str, sample: Sample) -> bool:

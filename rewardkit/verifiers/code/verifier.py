@@ -74,6 +74,7 @@ class Code(Verifier):
     reads = ("code",)
     reads_list = True
     reference_columns = TESTS_COLUMNS
+    set_by_caller = ("isolation", "commands", "checker")
 
     tests: Format = ""
     language: str = "python"

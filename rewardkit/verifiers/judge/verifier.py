@@ -165,6 +165,7 @@ class Judge(Verifier):
 
     reads = ("boxed", "answer")
     thinking = "strip"
+    set_by_caller = ("base_url",)
 
     base_url: str = ""
     model: str = ""

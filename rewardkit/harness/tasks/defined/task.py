@@ -34,6 +34,7 @@ from rewardkit.harness.tasks.defined.definition import (
     Choices,
     DataSource,
     TaskDefinition,
+    VerifierSection,
     plain_definition,
     read_definition,
 )
@@ -611,6 +612,7 @@ def load_task_file(path: str) -> DefinedTask:
     definition = read_definition(Path(path))
     try:
         re.compile(definition.columns.reference_pattern)
+        _refuse_caller_parameters(definition.verifier)
         task = DefinedTask(definition)
         task.validate()
     except re.error as error:
@@ -620,3 +622,20 @@ def load_task_file(path: str) -> DefinedTask:
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     return task
+
+
+def _refuse_caller_parameters(section: VerifierSection) -> None:
+    """UsageError for a parameter that decides what runs, is read or gets a key: a stranger may have
+    written the file."""
+    own = {section.name: {**section.parameters, **section.flexible}}
+    for name, parameters in (section.parameters if section.names else own).items():
+        if not parameters:
+            continue
+        verifier = registry.installed().find("verifiers", name).load()
+        for key in getattr(verifier, "set_by_caller", ()):
+            if key in parameters:
+                raise UsageError(
+                    f"verifier.parameters sets {key} of {name!r}, which only the command line or "
+                    "Python may set, for a stranger may have written the file; remove it, and "
+                    f"judge the rows with --data FILE --verifier {name} --verifier-arg {key}=…"
+                )

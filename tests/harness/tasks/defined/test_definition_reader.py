@@ -82,6 +82,44 @@ def test_an_error_names_the_file_the_key_and_the_remedy(
     assert not finding.passed
 
 
+CODE = LEAST.replace("exact", "code")
+SEVERAL = MIXED.replace('"exact"', '"exact", "code", "sql"')
+
+
+@pytest.mark.parametrize(
+    ("contents", "key"),
+    [
+        (CODE + "parameters = {isolation = 'none'}", "isolation"),
+        (CODE + "parameters = {language = 'sh', commands = {sh = ['sh', '{src}']}}", "commands"),
+        (CODE + "parameters = {checker = 'os:system'}", "checker"),
+        (CODE + "flexible = {isolation = 'none'}", "isolation"),
+        (LEAST.replace("exact", "sql") + "parameters = {databases = '/'}", "databases"),
+        (LEAST.replace("exact", "judge") + "parameters = {base_url = 'http://h'}", "base_url"),
+        (SEVERAL + "[verifier.parameters.code]\nisolation = 'none'", "isolation"),
+        (SEVERAL + "[verifier.parameters.sql]\ndatabases = '/'", "databases"),
+    ],
+)
+def test_a_file_sets_nothing_that_runs_reads_or_sends(
+    tmp_path: Path, contents: str, key: str
+) -> None:
+    path = written(tmp_path, contents)
+    with pytest.raises(UsageError, match=f"mine.toml: .* sets {key} of .*only the command line"):
+        rewardkit.load_task(path)
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        CODE + "parameters = {timeout = 2.0, score = 'share', in_process = true}",
+        LEAST.replace("exact", "sql") + "parameters = {columns = 'any'}",
+        LEAST.replace("exact", "judge") + "parameters = {votes = 3}",
+        SEVERAL + "[verifier.parameters.code]\ntimeout = 2.0",
+    ],
+)
+def test_a_file_sets_other_parameters(tmp_path: Path, contents: str) -> None:
+    assert rewardkit.load_task(written(tmp_path, contents)).name == "mine"
+
+
 def test_a_file_that_is_missing_is_named() -> None:
     with pytest.raises(UsageError, match="no task file 'none.toml'"):
         rewardkit.load_task("none.toml")
