@@ -295,6 +295,8 @@ def _as_json(value: object) -> object:
         return value.isoformat()
     if isinstance(value, float | Decimal) and not math.isfinite(value):
         refused_number(str(value))
+    if isinstance(value, str):
+        value.encode()  # half a surrogate pair is no text
     if value is None or isinstance(value, bool | int | float | Decimal | str):
         return value
     raise ValueError(f"JSON has no {type(value).__name__}")
@@ -302,6 +304,7 @@ def _as_json(value: object) -> object:
 
 def _key(key: object) -> str:
     if isinstance(key, str):
+        key.encode()
         return key
     raise ValueError(f"the key {key!r:.80} isn't a text")
 

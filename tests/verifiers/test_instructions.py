@@ -148,7 +148,7 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
 ]
 CASES += instruction_cases.CASES
 # what the fixed rules judge otherwise: the kind; its arguments; a text; published; fixed
-CHANGED: list[tuple[str, dict[str, Any], str, bool, bool | None]] = [
+CHANGED: list[tuple[str, dict[str, Any], str, bool, bool]] = [
     ("keywords:existence", {"keywords": ["Mia"]}, "Miami", True, False),
     ("keywords:existence", {"keywords": ["why?"]}, "wh", True, False),
     (
@@ -195,7 +195,7 @@ CHANGED: list[tuple[str, dict[str, Any], str, bool, bool | None]] = [
     ("startend:quotation", {}, "“All of it”", False, True),
     ("startend:quotation", {}, '""', True, False),
     ("punctuation:no_comma", {}, "是，不是", True, False),
-    ("language:response_language", {"language": "de"}, "1 2 3", True, None),
+    ("language:response_language", {"language": "de"}, "1 2 3", True, False),
 ]
 CHANGED += instruction_cases.CHANGED
 
@@ -219,7 +219,7 @@ def test_each_kind(case: tuple[str, dict[str, Any], list[str], list[str]], rules
 
 @pytest.mark.parametrize("case", CHANGED, ids=[f"{case[0]}: {case[2][:20]}" for case in CHANGED])
 def test_what_the_fixed_rules_repair(
-    case: tuple[str, dict[str, Any], str, bool, bool | None],
+    case: tuple[str, dict[str, Any], str, bool, bool],
 ) -> None:
     name, kwargs, text, published, fixed = case
     assert judged(text, (name, kwargs), rules="published").correct is published
@@ -335,13 +335,64 @@ def test_instructions_in_columns_leave_the_reference_to_other_verifiers() -> Non
     assert Instructions()("7", Sample("7", columns=columns)).correct
 
 
-def test_a_language_that_cant_be_told_is_unjudged() -> None:
-    asked = ("language:response_language", {"language": "de"})
-    verdict = judged("12:30", asked)
-    assert verdict.message == "the text is too short to tell: 0 language:response_language"
-    both = ("length_constraints:number_words", {"num_words": 9, "relation": "at least"})
-    assert judged("12:30", asked, both).correct is False
-    assert judged("12:30", asked, both, score="share").correct is None
+SHORT = [
+    "!!!",
+    "Yes.",
+    "hm",
+    "🙂",
+    "ok",
+    "12:30",
+    "...",
+    "?!",
+    "A",
+    "42 km",
+    "x = 3",
+    "LOL",
+    "👍👍",
+]
+
+
+@pytest.mark.parametrize(
+    "language", ["ko", "hi", "ar", "ja", "ru", "zh-cn", "th", "kn", "de", "fr"]
+)
+def test_a_text_too_short_to_tell_is_in_no_language(language: str) -> None:
+    asked = ("language:response_language", {"language": language})
+    comma = ("punctuation:no_comma", {})
+    for text in SHORT:
+        assert judged(text, asked).correct is False, text
+        assert judged(text, asked, comma, score="share").score == 0.5
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ko", "네."),
+        ("ko", "안녕하세요! 🙂"),
+        ("hi", "हाँ"),
+        ("hi", "नमस्ते!"),
+        ("mr", "होय"),
+        ("ja", "はい。"),
+        ("zh-cn", "是的"),
+        ("zh", "是的"),
+        ("ru", "Да, конечно"),
+        ("ar", "نعم"),
+        ("fa", "بله"),
+        ("he", "כן"),
+        ("fr", "Bonjour!"),
+        ("es", "gracias"),
+        ("pt-br", "Não."),
+        ("en", "The answer is 4."),
+    ],
+)
+def test_a_short_text_may_be_in_the_language(language: str, text: str) -> None:
+    assert judged(text, ("language:response_language", {"language": language})).correct
+
+
+@pytest.mark.parametrize("language", ["Korean", "xx", "kor", "e", "german", "ko, hi", "*"])
+def test_a_language_without_a_code_is_unjudged(language: str) -> None:
+    verdict = judged("Yes.", ("language:response_language", {"language": language}))
+    assert verdict.correct is None
+    assert "language:response_language: language" in verdict.message
 
 
 @pytest.mark.parametrize(

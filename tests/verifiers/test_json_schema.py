@@ -72,6 +72,8 @@ def test_a_document_that_breaks_the_schema_is_wrong(text: str, message: str) -> 
         ('{"name": "Ada",}', ""),
         ("[" * 501 + "]" * 501, "nested more than 500 deep"),
         ("[" * 100_000, "nested"),
+        ('"\\ud800"', "can't encode"),
+        ('{"a\\udc00": 1}', "can't encode"),
     ],
 )
 def test_what_is_not_one_json_document_is_a_format_error(text: str, message: str) -> None:

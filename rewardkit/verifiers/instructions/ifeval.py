@@ -18,8 +18,9 @@ from rewardkit.verifiers.instructions.kinds import (
     kind,
     whole_word,
 )
-from rewardkit.verifiers.instructions.words import language as fixed_language
 from rewardkit.verifiers.instructions.words import (
+    LanguageCode,
+    is_in_language,
     penn_words,
     published_language,
     published_sentences,
@@ -27,6 +28,7 @@ from rewardkit.verifiers.instructions.words import (
     sentences,
     words,
 )
+from rewardkit.verifiers.instructions.words import language as fixed_language
 from rewardkit.verifiers.json_schema import is_json
 
 LanguageOf = Callable[[str], str | None]
@@ -70,16 +72,15 @@ def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: R
 
 
 @kind("language:response_language")
-def in_language(text: str, language: str) -> bool:
+def in_language(text: str, language: LanguageCode) -> bool:
     """The text is in the language; also if none can be told."""
     return published_language(text) in (language, None)
 
 
 @fixed("language:response_language")
-def surely_in_language(text: str, language: str) -> bool | None:
-    """The same text always gets the same answer; one that is too short to tell is unjudged."""
-    told = fixed_language(text)
-    return None if told is None else told == language.partition("-")[0]
+def surely_in_language(text: str, language: LanguageCode) -> bool:
+    """The same text always gets the same answer; one that is too short to tell is in none."""
+    return is_in_language(text, language)
 
 
 @either("change_case:english_capital", published_language, fixed_language)

@@ -14,9 +14,8 @@ from rewardkit.verifiers.instructions.words import ruled_sentences, sentences
 
 Arguments = Mapping[str, Any]
 
-Check = Callable[..., bool | None]
-"""Whether a text does what an instruction asks, with its arguments by name; None if that can't be
-told."""
+Check = Callable[..., bool]
+"""Whether a text does what an instruction asks, with its arguments by name."""
 
 C = TypeVar("C", bound=Check)
 

@@ -67,22 +67,18 @@ class Instructions(Verifier):
         except re.error as error:
             return Verdict.unjudged(f"the instructions can't be read: {error}")
         names = [f"{n} {name}" for n, (name, _) in enumerate(asked)]
-        untold = [name for name, done in zip(names, followed, strict=True) if done is None]
-        if untold and (self.score == "share" or False not in followed):
-            return Verdict.unjudged(f"the text is too short to tell: {', '.join(untold)}")
         paid = [not done or self._pays(*asked[n]) for n, done in enumerate(followed)]
-        return self._verdict(dict(zip(names, map(bool, followed), strict=True)), paid)
+        return self._verdict(dict(zip(names, followed, strict=True)), paid)
 
     def _pays(self, name: str, arguments: Arguments) -> bool:
         """Whether to follow an instruction pays."""
         return self.vacuous == "paid" or not getattr(KINDS[name], self.rules)("", **arguments)
 
-    def _followed(self, text: str, name: str, arguments: Arguments) -> bool | None:
+    def _followed(self, text: str, name: str, arguments: Arguments) -> bool:
         check = getattr(KINDS[name], self.rules)
         texts = _variants(text) if self.reading == "loose" else [text]
         says_something = str.strip if self.rules == "published" else _is_visible
-        found = [check(one, **arguments) for one in texts if says_something(one)]
-        return True if True in found else None if None in found else False
+        return any(check(one, **arguments) for one in texts if says_something(one))
 
     def _verdict(self, followed: Mapping[str, bool], paid: Sequence[bool]) -> Verdict:
         missed = [name for name, done in followed.items() if not done]

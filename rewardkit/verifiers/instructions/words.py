@@ -7,7 +7,9 @@ import tomllib
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 
 @lru_cache(maxsize=1)
@@ -212,6 +214,12 @@ SHORTEST = 20
 SURE = 0.9
 """The least probability of the language of a shorter text."""
 
+PLAUSIBLE = 0.2
+"""The least probability with which a shorter text may be in a language that is asked for."""
+
+LanguageCode = Annotated[str, Meta(pattern=rf"^({_LANGUAGES.replace(' ', '|')})(-\w+)?$")]
+"""An ISO 639-1 code of a language that can be told, with a region or script or without."""
+
 
 @lru_cache(maxsize=256)
 def language(text: str) -> str | None:
@@ -222,6 +230,15 @@ def language(text: str) -> str | None:
         return None
     code, probability = _identifier().classify(text)
     return str(code) if letters >= SHORTEST or probability > SURE else None
+
+
+def is_in_language(text: str, code: str) -> bool:
+    """Return whether a text is in a language; a shorter one, if that is likely enough."""
+    text, code = text.lower(), code.partition("-")[0]
+    letters = sum(map(str.isalpha, text))
+    if letters >= SHORTEST:
+        return bool(_identifier().classify(text)[0] == code)
+    return letters > 0 and dict(_identifier().rank(text))[code] >= PLAUSIBLE
 
 
 @lru_cache(maxsize=1)
