@@ -357,7 +357,7 @@ SHORT = [
 )
 def test_a_text_too_short_to_tell_is_in_no_language(language: str) -> None:
     asked = ("language:response_language", {"language": language})
-    comma = ("punctuation:no_comma", {})
+    comma: tuple[str, dict[str, Any]] = ("punctuation:no_comma", {})
     for text in SHORT:
         assert judged(text, asked).correct is False, text
         assert judged(text, asked, comma, score="share").score == 0.5
