@@ -81,12 +81,16 @@ def show_tasks(
     *,
     as_json: bool,
 ) -> None:
-    """Print the figures of tasks; with JSON, the warnings about time go to stderr."""
+    """Print the figures of tasks; with JSON, warnings about time and of figures that look broken
+    go to stderr."""
     from rewardkit.harness.metrics.summary_tables import warnings
 
     show(parts, values, as_json=as_json)
     if as_json:
         echo_late(chain.from_iterable(map(warnings, tasks.values())))
+        for task in tasks.values():
+            if task.broken:
+                echo(f"! {task.broken}", err=True)
 
 
 def echo_late(warnings: Iterable[str]) -> None:

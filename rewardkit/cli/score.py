@@ -23,10 +23,10 @@ from rewardkit.cli.options import (
     with_options,
 )
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.metrics.names import counted
+from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.options import FolderOptions, VerdictOptions
 from rewardkit.thinking import Thinking
-from rewardkit.verdict_tables import WORD
+from rewardkit.verdict_tables import WORD, short_text
 
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.agreement import Agreement
@@ -256,12 +256,24 @@ def score_command(
     ] = None,
     format: Annotated[
         str | None,
-        in_what(help="The program that wrote the file: lm-eval, inspect or openai-batch."),
+        in_what(
+            help="The program that wrote the file: lm-eval, inspect, openai-batch, anthropic-batch "
+            "or gemini-batch."
+        ),
     ] = None,
     each: Annotated[
         bool,
         in_what("--each", help="Score each file as a run of its own, in DIR/NAME of --output-dir."),
     ] = False,
+    skip_bad: Annotated[
+        int,
+        in_what(
+            "--skip-bad",
+            metavar="N",
+            min=0,
+            help="Leave out up to N lines that aren't JSON objects.",
+        ),
+    ] = 0,
     reward_weight: Annotated[
         list[str] | None,
         in_judging(
@@ -302,6 +314,7 @@ def score_command(
         "id_field": id_field,
         "group_by": group_by,
         "format": format,
+        "skip_bad": skip_bad or None,
     }
     file, *more = _files(files)
     if rollouts := find_rollouts(file):
@@ -369,7 +382,10 @@ def score_command(
             data=data,
             format=format,
             group_by=group_by or (),
+            skip_bad=skip_bad,
         )
+        for warning in plan.warnings:
+            echo(f"! {warning}", err=True)
     reporter, spread = judging_display(ray, quiet=quiet)
     with resumable() if plan.output_dir else resumable("interrupted"):
         result = score(plan, reporter, spread)
@@ -386,12 +402,18 @@ def score_command(
 
 
 def _print_gaps(result: ScoreResult) -> None:
-    """Name the completions that lack a text or a reference."""
+    """Name the completions that are missing or lack a reference."""
+    from rewardkit.judging.rows import NO_COMPLETION
+
     for gap, count in result.gaps.counts.items():
         ids = result.gaps.ids[gap]
         others = ", …" if count > len(ids) else ""
         listed = f"(ids {', '.join(ids)}{others})"
-        echo(f"! {gap} for {counted(count, 'completion')} {listed}", err=True)
+        if gap == NO_COMPLETION:
+            what = f"{counted(count, 'completion')} {be(count)} missing and wrong"
+        else:
+            what = f"{counted(count, 'completion')} without a reference {be(count)} unjudged"
+        echo(f"! {what} {listed}", err=True)
 
 
 def _score_each(given: Mapping[str, Any]) -> None:
@@ -448,12 +470,14 @@ def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) 
     title = f"{agreement.differing:,} verdicts flipped"
     if with_labels:
         title = f"{agreeing:,} of {agreement.compared:,} verdicts agree with the labels"
+        if agreement.left_out:
+            title += f"; {agreement.left_out:,} unjudged left out"
     echo(title, err=as_json)
     for row in agreement.shown:
         word = WORD[row.verdict.correct]
         other = row.other.correct
         what = f"{word}, labelled {other}" if with_labels else f"{WORD[other]} → {word}"
-        read = f"read {row.verdict.answer!r}, reference {row.reference!r}"
+        read = f"read {short_text(row.verdict.answer)}, reference {short_text(row.reference)}"
         echo(f"  {row.key}: {what}, {read}", err=as_json)
     more = agreement.differing - len(agreement.shown)
     if more:

@@ -150,11 +150,15 @@ def test_a_path_reaches_into_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "options", "said"),
     [
-        ({"a": "x"}, ["--verifier", "math"], "row 1 has nothing in 'reference'; it has a"),
+        (
+            {"a": "x"},
+            ["--verifier", "math"],
+            "row 1 has nothing in reference, answer, solution",
+        ),
         (
             {"reference": None, "a": 1},
             ["--verifier", "math"],
-            "has nothing in 'reference'; it has ",
+            "target; it has reference",
         ),
         (
             {"reference": "1", "completion": None},
@@ -181,7 +185,7 @@ def test_a_path_reaches_into_lists(tmp_path: Path) -> None:
         (
             {"completion": "1", "reference": "1"},
             ["--verifier", "math", "--label-field", "ok"],
-            "name as many of each",
+            "row 1 has nothing in 'ok'",
         ),
     ],
 )
@@ -212,7 +216,7 @@ def test_a_run_is_judged_again_and_flips_are_told(tmp_path: Path) -> None:
     status, out, err = score(str(run), "-o", str(tmp_path / "again"))
     assert status == 0, err
     assert "1 verdicts flipped" in out
-    assert f"{rows[0]['key']}: right → wrong, read '9'" in out
+    assert f"{rows[0]['key']}: right → wrong, read 9" in out
     again = (tmp_path / "again" / "samples.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"]["correct"] for line in again].count(False) == 1
 

@@ -40,6 +40,8 @@ class Agreement:
     counts: Counter[tuple[bool | None, bool | None]] = field(default_factory=Counter)
     """By the verdict's `correct` and the other's."""
     shown: list[Disagreement] = field(default_factory=list)
+    left_out: int = 0
+    """Number of labelled rows that are unjudged."""
 
     @property
     def compared(self) -> int:
@@ -59,9 +61,17 @@ class Agreement:
         if row.verdict.correct is not other.correct and len(self.shown) < MOST_SHOWN:
             self.shown.append(Disagreement(row.key, position, other, row.verdict, row.reference))
 
+    def add_labelled(self, row: SampleRow, position: int = 0) -> None:
+        """Compare a row's verdict with its label, if it has one and is judged."""
+        if row.before is None and row.label is not None and row.verdict.correct is None:
+            self.left_out += 1
+        else:
+            self.add(row, row.earlier, position)
+
     def extend(self, other: Agreement) -> None:
         """Add the counts of another, and list its disagreements as far as they fit."""
         self.counts += other.counts
+        self.left_out += other.left_out
         self.shown += other.shown[: MOST_SHOWN - len(self.shown)]
 
     def tables(self, first: str, second: str) -> Iterator[Table]:

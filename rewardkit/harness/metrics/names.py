@@ -11,6 +11,8 @@ FLEXIBLE = "_flexible"
 WORDS = {
     "accuracy_untruncated": "accuracy, untruncated",
     "accuracy_truncated": "accuracy, truncated",
+    "error": "unjudged",
+    "error_rate": "wrong rate",
     "mae": "MAE",
     "mse": "MSE",
     "wrong_steps": "right answer, wrong steps",

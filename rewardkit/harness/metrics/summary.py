@@ -7,11 +7,13 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from rewardkit.errors import UnknownName
 from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
+from rewardkit.harness.metrics.broken import Example, sign_of_breakage
 from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.rates import (
@@ -52,10 +54,14 @@ class TaskSummary:
     lengths: Mapping[str, Lengths]
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     figures: Sequence[Figure] = ()
+    broken: str = ""
+    """What looks broken about the figures, with one reply as an example."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for summary.json."""
         plain = asdict(replace(self, figures=()))
+        if not self.broken:
+            del plain["broken"]
         return {**plain, "figures": [figure.as_json() for figure in self.figures]}
 
 
@@ -107,27 +113,37 @@ def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Figure, ...]:
 
 
 def summarise(
-    rows: Sequence[SampleRow], group_by: Sequence[str] = (), *, same: SameAnswers = same_text
+    rows: Sequence[SampleRow],
+    group_by: Sequence[str] = (),
+    *,
+    same: SameAnswers = same_text,
+    example: Example | None = None,
 ) -> TaskSummary:
     """The figures of one task's rows.
 
-    `same` decides which answers share their votes for maj@k.
+    `same` decides which answers share their votes for maj@k; `example` is a judged row, where the
+    rows lack their texts.
     """
     rows = _in_order(rows)
     outcomes = read_outcomes(rows)
     judged = sum(kind.correct is not None for kind in outcomes)
     failures = (kind.failure for kind in outcomes)
+    metrics = rates(outcomes)
+    if example is None:
+        example = next(filter(None, map(Example.of, rows)), None)
+    rewards = set(islice(dict.fromkeys(score for score in outcomes.score if score == score), 2))
     return TaskSummary(
         problems=outcomes.problems,
         completions=len(rows),
         judged=judged,
         unjudged=len(rows) - judged,
         truncated=sum(kind.truncated for kind in outcomes),
-        metrics=rates(outcomes) | _multi_sample(rows, outcomes, same),
+        metrics=metrics | _multi_sample(rows, outcomes, same),
         groups={column: _grouped(rows, outcomes, column) for column in group_by},
         failures=dict(sorted(Counter(filter(None, failures)).items())),
         lengths=lengths_by_outcome(rows, outcomes),
         examples=_examples(rows, outcomes),
+        broken=sign_of_breakage(metrics, judged, rewards, example),
     )
 
 

@@ -27,6 +27,8 @@ WIDE_REACH = 0.2
 
 def warnings(task: TaskSummary) -> Iterator[str]:
     """The warnings, most important first."""
+    if task.broken:
+        yield task.broken
     for count, complaint in _complaints(task):
         if count:
             yield f"{count:,} of {counted(task.completions, 'completion')} {be(count)} {complaint}"
@@ -62,7 +64,10 @@ def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
     late = task.failures.get(Failure.TIMEOUT, 0)
     return (
         (task.unjudged, f"{UNJUDGED}; samples.jsonl says why"),
-        (task.truncated, f"{TRUNCATED}; raise --max-tokens"),
+        (
+            task.truncated,
+            f"{TRUNCATED}; raise the limit where they are generated (eval: --max-tokens)",
+        ),
         (late if late > MANY_LATE * task.completions else 0, LATE),
     )
 
@@ -116,7 +121,8 @@ def _rows(task: TaskSummary) -> Iterator[tuple[Cell, ...]]:
         yield "tokens, median / p95 / maximum", figures_of_lengths, ""
     for failure, count in task.failures.items():
         share = count / max(1, task.completions)
-        yield f"failed: {words(failure)}", f"{count:,}", f"{share:.1%} of all"
+        label = words(failure) if failure == Failure.ERROR else f"failed: {words(failure)}"
+        yield label, f"{count:,}", f"{share:.1%} of all"
 
 
 def _largest_k(metrics: Mapping[str, Metric]) -> int:

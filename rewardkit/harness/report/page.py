@@ -240,6 +240,7 @@ def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
         **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths", "examples")},
         "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
         "figures": [_figure(figure) for figure in task["figures"]],
+        "broken": task.get("broken", ""),
     }
 
 

@@ -36,7 +36,7 @@ from rewardkit.harness.scoring.sources import (
     references,
 )
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.data_files import Chunk, JsonLines, Source
+from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
 from rewardkit.harness.store.run_folder import SOURCE_ROW, Shard
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.judging import LimitCounts, take_limit_counts
@@ -164,7 +164,7 @@ class FileJob(_JobOptions):
                 )
         for position, judged in enumerate(_judged(batch, self.workers, result)):
             result.tally.add(judged, self.group_by, position)
-            result.agreement.add(judged, judged.earlier, position)
+            result.agreement.add_labelled(judged, position)
             if self.keep_rows:
                 result.lines.append(unnumbered_line(judged))
         return result
@@ -181,7 +181,12 @@ class FileJob(_JobOptions):
         field = None if self.columns.completions else next(filter(None, named), None)
         columns = self.columns if field is None else replace(self.columns, completions=(field,))
         job = replace(self, columns=columns)
-        for lacks in (job._lacks_reference, job._lacks_completion, job._lacks_group):
+        for lacks in (
+            job._lacks_reference,
+            job._lacks_completion,
+            job._lacks_group,
+            job._lacks_label,
+        ):
             faults = (lacks(row, number) for number, row in self._all_rows())
             first = next(faults, None)
             if first is not None and all(faults):
@@ -205,7 +210,8 @@ class FileJob(_JobOptions):
         return (row for chunk in self.source.chunks(0) for row in self._rows(chunk))
 
     def _lacks_completion(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        if any(one.has_text for one in completions(row, number, self.columns)):
+        found = completions(row, number, self.columns)
+        if any(one.has_text or one.completion.finish_reason == "error" for one in found):
             return None
         fields = self.columns.completions
         where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
@@ -213,6 +219,11 @@ class FileJob(_JobOptions):
 
     def _lacks_reference(self, row: Mapping[str, Any], number: int) -> DataError | None:
         return self._judgeable(row, number)[1]
+
+    def _lacks_label(self, row: Mapping[str, Any], number: int) -> DataError | None:
+        lacking = [name for name in self.columns.labels if field_value(row, name) is None]
+        what = f" has nothing in {lacking[0]!r}" if lacking else ""
+        return missing(row, number, what, "--label-field") if lacking else None
 
     def _lacks_group(self, row: Mapping[str, Any], number: int) -> DataError | None:
         known = self._judgeable(row, number)[0].columns

@@ -182,7 +182,7 @@ class _Scoring:
             self._numbering.first(last.id, len(stored))
             for row in stored:
                 totals.tally.add(row, self._plan.group_by[row.task])
-                totals.agreement.add(row, row.earlier)
+                totals.agreement.add_labelled(row)
         folder.keep_rows(len(totals.tally))
         if last is not None:
             self._done = self._rows_done(last, rows_done, folder)
@@ -303,7 +303,8 @@ def summarise_tally(
     for name, rows in tally.rows().items():
         task = tasks.get(name)
         same = same_to(task, timeouts[name]) if task else same_text
-        summaries[name] = summarise(rows, group_by[name], same=same)
+        example = tally.examples.get(name)
+        summaries[name] = summarise(rows, group_by[name], same=same, example=example)
         if samples and isinstance(task, ShowsFigures):
             figures = task_figures(task, stored_rows(samples, name))
             summaries[name] = replace(summaries[name], figures=figures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,14 @@ from rewardkit.harness.run.judging_thread import (
 from rewardkit.harness.run.options import task_with_arguments, verifiers_named_in
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import JsonLines, Source, iterate_rows, open_sources
+from rewardkit.harness.store.data_files import (
+    Files,
+    JsonLines,
+    Source,
+    field_value,
+    iterate_rows,
+    open_sources,
+)
 from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.harness.store.run_folder import RUN, RunFolder, Shard
 from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
@@ -177,6 +184,8 @@ class ScorePlan:
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
     overwrite: bool = False
+    warnings: Sequence[str] = ()
+    """What is suspicious about the files."""
     processes: int | None = None
     """None: one for each core if the file is large, else this process alone."""
 
@@ -222,13 +231,19 @@ def plan_scoring(
     data: str | None = None,
     format: str | None = None,
     group_by: Sequence[str] = (),
+    skip_bad: int = 0,
 ) -> ScorePlan:
     """Plan to score a file, and `more` as if they were one.
 
     `data` holds the problems of the task, or further columns, if the files have only ids. `format`
-    names the program that wrote the rows. Raises DataError if no row has what the fields name.
+    names the program that wrote the rows; `skip_bad` lines that aren't JSON objects are left out.
+    Raises DataError if no row has what the fields name.
     """
     source = open_sources([path, *more])
+    warnings = [*_pooled_models(source)]
+    if skip_bad:
+        source, damaged = source.without_damaged(skip_bad)
+        warnings += damaged
     choice = completed_choice(choice, source)
     verifiers, task = choice.resolve()
     columns = fields_of(columns, format, source, has_task=task is not None)
@@ -251,7 +266,7 @@ def plan_scoring(
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
         job = replace(job, group_by=task.group_by)
     grouped = {choice.name: tuple(job.group_by)}
-    plan = ScorePlan(job, grouped, {choice.name: task} if task else {})
+    plan = ScorePlan(job, grouped, {choice.name: task} if task else {}, warnings=warnings)
     if output.output_dir is None:
         return plan
     refuse_own_folder(path, output.output_dir)
@@ -269,6 +284,7 @@ def plan_scoring(
         **verifier_fingerprint(choice.name, verifiers),
         "columns": asdict(job.columns),
         "data": task_record.get("data_hash"),
+        **({"skip_bad": skip_bad} if skip_bad else {}),
     }
     settings = {
         "model": ", ".join(one.name for one in (path, *more)),
@@ -278,6 +294,26 @@ def plan_scoring(
     }
     record = {"settings": settings, "tasks": {choice.name: task_record}}
     return plan.stored(output, fingerprint, record)
+
+
+MODEL_FIELDS = ("model", "model_name", "model_id", "response.body.model")
+"""Fields that may name the model of a row."""
+
+
+def _pooled_models(source: Source) -> Iterator[str]:
+    """A warning if the first rows of several files name different models."""
+    files = source.sources if isinstance(source, Files) else ()
+    models = []
+    for file in files:
+        first = next((row for chunk in file.chunks(0) for row in file.rows(chunk)), {})
+        named = (field_value(first, name) for name in MODEL_FIELDS)
+        models.append(next((one for one in named if isinstance(one, str)), None))
+    distinct = list(dict.fromkeys(filter(None, models)))
+    if len(distinct) > 1:
+        yield (
+            f"the files are of {len(distinct)} models ({', '.join(distinct)}), and the figures are "
+            "those of all together; --each scores each file separately"
+        )
 
 
 def fields_of(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.store.data_files import field_value, is_sample_line
+from rewardkit.harness.store.data_files import (
+    PYTHON_CHAT,
+    chat_in_text,
+    field_value,
+    is_sample_line,
+)
 from rewardkit.judging.rows import references_in
 from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
 from rewardkit.records import Completion, token_count
@@ -23,7 +28,10 @@ COMPLETION_FIELDS = (
 AT_THE_LIMIT = ("max_tokens", "max_output_tokens", "model_length")
 """Other programs' words for the finish reason `length`."""
 
-ENDINGS = frozenset({"finish_reason", "stop_reason", "prompt_tokens", "completion_tokens", "usage"})
+REASONS = ("finish_reason", "stop_reason", "finishReason")
+"""The names of the finish reason."""
+
+ENDINGS = frozenset({*REASONS, "prompt_tokens", "completion_tokens", "usage"})
 """Fields that tell how a completion ended."""
 
 
@@ -50,7 +58,7 @@ class FileFields:
     """The filter of lm-eval whose rows are read: its logs repeat each row for each filter."""
 
     def __post_init__(self) -> None:
-        if self.labels and len(self.labels) != len(self.completions):
+        if len(self.labels) not in (0, self.completions_a_row):
             raise UsageError(
                 f"{len(self.labels)} label fields for {len(self.completions)} completion fields; "
                 "name as many of each"
@@ -64,7 +72,7 @@ class FileFields:
     def in_format(self, name: str | None, row: Mapping[str, Any]) -> FileFields:
         """The fields with those of a format where none is named. Without a name, the format is
         that of `row`, if it is plain."""
-        plain = (one for one, (signs, _) in FORMATS.items() if signs <= row.keys())
+        plain = (one for one, (is_written_so, _) in FORMATS.items() if is_written_so(row))
         name = name or next(plain, None)
         if name is None:
             return self
@@ -107,21 +115,67 @@ def _run_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row["columns"], **own}
 
 
-FORMATS: Mapping[str, tuple[frozenset[str], FileFields]] = {
+def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda row: row.keys() >= {*names}
+
+
+def _is_gemini(row: Mapping[str, Any]) -> bool:
+    response = row.get("response")
+    answered = isinstance(response, Mapping) and "candidates" in response
+    return answered or row.keys() >= {"request", "response", "status"}
+
+
+FORMATS: Mapping[str, tuple[Callable[[Mapping[str, Any]], bool], FileFields]] = {
     "lm-eval": (
-        frozenset({"doc_id", "doc", "target", "resps"}),
+        _has("doc_id", "doc", "target", "resps"),
         FileFields(("resps.0",), "target", id="doc_id"),
     ),
     "inspect": (
-        frozenset({"epoch", "input", "target", "output"}),
+        _has("epoch", "input", "target", "output"),
         FileFields(("output.choices",), "target", id="id"),
     ),
     "openai-batch": (
-        frozenset({"custom_id", "response", "error"}),
+        _has("custom_id", "response", "error"),
         FileFields(("response.body.choices",), id="custom_id"),
     ),
+    "anthropic-batch": (
+        _has("custom_id", "result"),
+        FileFields(("result.message",), id="custom_id"),
+    ),
+    "gemini-batch": (_is_gemini, FileFields(("response.candidates",))),
 }
-"""The fields by which the rows of other programs' logs are known, and those to read."""
+"""How the rows of other programs' logs are known, and the fields to read."""
+
+WITHOUT_RESULT = ("errored", "expired", "canceled", "failed")
+"""Anthropic's words for requests that got no reply."""
+
+
+def request_error(row: Mapping[str, Any]) -> str | None:
+    """Why the request of a row without a text got no reply, in the outputs of batches; None if the
+    row doesn't say that it failed."""
+    result, response = row.get("result"), row.get("response")
+    if isinstance(result, Mapping) and result.get("type") in WITHOUT_RESULT:
+        return f"{result['type']}: {_error_text(result.get('error'))}".removesuffix(": ")
+    status = (response if isinstance(response, Mapping) else row).get("status_code")
+    if isinstance(status, int) and status >= 400:
+        return f"status {status}: {_error_text(field_value(row, 'response.body'))}".rstrip(": ")
+    error = row.get("error") or (not response and row.get("status"))
+    return _error_text(error) if isinstance(error, (str, Mapping)) and error else None
+
+
+def _error_text(error: Any) -> str:
+    """The code and the message of an error, however deep."""
+    while isinstance(error, Mapping) and isinstance(error.get("error"), (Mapping, str)):
+        error = error["error"]
+    if not isinstance(error, Mapping):
+        return str(error or "")[:MOST_OF_ERROR]
+    names = ("code", "type", "errorCode", "status", "message", "errorMessage")
+    known = [str(error[name]) for name in names if error.get(name)]
+    return ": ".join(dict.fromkeys(known))[:MOST_OF_ERROR] or str(dict(error))[:MOST_OF_ERROR]
+
+
+MOST_OF_ERROR = 300
+"""Characters of a request's error that are stored."""
 
 
 class FileCompletion(NamedTuple):
@@ -138,6 +192,8 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
     fields = columns.completions or [completion_field(row) or COMPLETION_FIELDS[0]]
     for place, name in enumerate(fields):
         value = field_value(row, name)
+        if isinstance(value, str) and (name.endswith("messages") or PYTHON_CHAT.match(value)):
+            value = chat_in_text(value, f"row {number + 1}, {name!r}")
         try:
             texts = [(value, {})] if isinstance(value, str) else list(_texts(value))
         except TypeError as error:
@@ -150,7 +206,10 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
             completion = _completion(text, near, index if len(texts) > 1 else None)
             if calls := _calls(own) if own else ():
                 completion = replace(completion, tool_calls=calls)
-            found.append(FileCompletion(completion, labelled, bool(calls) or text is not None))
+            has_text = bool(calls) or text is not None
+            if not has_text and (why := request_error(row)) is not None:
+                completion = Completion("", "error", message=why)
+            found.append(FileCompletion(completion, labelled, has_text))
     return found
 
 
@@ -202,7 +261,15 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
     message = value.get("message") or value
     for name in ("content", "text"):
         if name in message:
-            return last_message([{"role": "assistant", "content": message[name]}]) or None
+            content = message[name]
+            if isinstance(content, Mapping):  # Gemini's, with the parts of its thinking
+                parts = content.get("parts") or ()
+                content = [
+                    one for one in parts if isinstance(one, Mapping) and not one.get("thought")
+                ]
+            return last_message([{"role": "assistant", "content": content}]) or None
+    if "finishReason" in value:  # a candidate of Gemini's that was blocked
+        return None
     raise TypeError("an object without a text")
 
 
@@ -228,10 +295,11 @@ def _completion(
     place in a list of texts."""
     if not around:
         return Completion(text or "")
-    reason = _nearest(around, "finish_reason", place) or _nearest(around, "stop_reason", place)
+    named = (_nearest(around, name, place) for name in REASONS)
+    reason = next(filter(None, named), None)
     return Completion(
         text or "",
-        "length" if reason in AT_THE_LIMIT else str(reason or "stop"),
+        "length" if str(reason).lower() in AT_THE_LIMIT else str(reason or "stop"),
         token_count(_nearest(around, "prompt_tokens", place)),
         token_count(_nearest(around, "completion_tokens", place)),
     )

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from rewardkit.harness.metrics.agreement import Agreement
+from rewardkit.harness.metrics.broken import Example
 from rewardkit.harness.metrics.rates import RowColumns, RowKind
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
@@ -161,6 +162,8 @@ class Tally:
         self.first_error = ""
         """The id and the message of the first row that is unjudged or crashed the verifier."""
         self.gaps = Gaps()
+        self.examples: dict[str, Example] = {}
+        """The first judged row of each task."""
         self.seconds: dict[tuple[str, str], Agreement] = {}
         """How verdicts agree with those of a second verifier, by the task and its name."""
 
@@ -176,6 +179,8 @@ class Tally:
             self.seconds.setdefault(pair, Agreement()).add(row, second, position)
         if verdict.message.startswith(GAPS):
             self.gaps.add(row)
+        if row.task not in self.examples and (example := Example.of(row)):
+            self.examples[row.task] = example
         scores = (verdict.score, *verdict.parts.values())
         shared = all(score in ALL_OR_NOTHING for score in scores)
         self.columns.add(row, group_by, scores if shared else None)
@@ -197,6 +202,7 @@ class Tally:
         self._answers.extend(other._answers)
         self.first_error = self.first_error or other.first_error
         self.gaps.extend(other.gaps)
+        self.examples = other.examples | self.examples
         for pair, agreement in other.seconds.items():
             self.seconds.setdefault(pair, Agreement()).extend(agreement)
 

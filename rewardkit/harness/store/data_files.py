@@ -6,6 +6,7 @@ which every evaluation of a local file would pay. Hub ids go through `datasets`.
 
 from __future__ import annotations
 
+import ast
 import codecs
 import contextlib
 import csv
@@ -15,10 +16,11 @@ import io
 import itertools
 import json
 import pickle
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -43,6 +45,9 @@ CURATED = "kept.parquet"
 
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
+
+MOST_LISTED = 10
+"""Damaged lines whose numbers are listed."""
 
 ROWS_IN_GROUP = 2_000
 """Rows of a group in a Parquet file."""
@@ -106,7 +111,7 @@ def iterate_rows(path: str | Path) -> Iterator[Row]:
     return (row for chunk in source.chunks(0) for row in source.rows(chunk))
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> _File:
     """The file, by its suffix. DataError if there is no file, or its suffix isn't known."""
     if (path / CURATED).is_file():
         path /= CURATED
@@ -114,7 +119,7 @@ def open_source(path: Path) -> Source:
         raise DataError(f"{path} is a folder; name a .jsonl, .parquet or .csv file in it")
     if not path.is_file():
         raise DataError(f"there is no data file {str(path)!r}; give .jsonl, .parquet or .csv")
-    kinds: Mapping[str, Callable[[Path], Source]] = {
+    kinds: Mapping[str, Callable[[Path], _File]] = {
         ".jsonl": JsonLines,
         ".json": _open_json,
         ".csv": Csv,
@@ -178,7 +183,7 @@ def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(raw))
 
 
-def _open_json(path: Path) -> Source:
+def _open_json(path: Path) -> _File:
     """A .json file: rows on lines, or one document, such as an array."""
     with _opened(path) as (content, _):
         first = next((line for line in content if line.strip()), b"")
@@ -259,13 +264,22 @@ class _File:
         """The rows of a chunk."""
         return iter(pickle.loads(chunk.content))
 
+    def without_damaged(self, most: int) -> tuple[_File, list[str]]:
+        """The file without its damaged lines, and a remark that names them. DataError if there are
+        more than `most`; only JSON lines are told apart."""
+        return self, []
+
     def _parsed(self) -> Iterator[tuple[Row, int]]:
         """Each row, and where in the file it ends, at most."""
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
 class JsonLines(_File):
     """A file with a JSON object on every line that isn't blank; chunks hold whole lines."""
+
+    damaged: frozenset[int] = field(default=frozenset(), kw_only=True)
+    """The numbers of the lines to leave out."""
 
     def chunks(self, skip: int) -> Iterator[Chunk]:
         """Chunks of whole lines, not parsed."""
@@ -274,7 +288,7 @@ class JsonLines(_File):
             while block := content.read(CHUNK_BYTES):
                 block += content.readline()
                 lines = block.split(b"\n")
-                count = sum(1 for one in lines if one.strip())
+                count = sum(1 for _ in self._filled(lines, line))
                 skipped = max(0, skip - row)
                 if count > skipped:
                     first, end = row + skipped, file.tell()
@@ -283,10 +297,32 @@ class JsonLines(_File):
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
         """The parsed lines. DataError names the file and the line."""
-        lines = enumerate(chunk.content.split(b"\n"), chunk.line)
-        filled = ((number, line) for number, line in lines if line.strip())
+        filled = self._filled(chunk.content.split(b"\n"), chunk.line)
         for number, line in itertools.islice(filled, chunk.skipped, None):
             yield json_row(line, number, self.path.name)
+
+    def _filled(self, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, bytes]]:
+        """The lines that hold rows, with their numbers."""
+        numbered = enumerate(lines, first)
+        return (one for one in numbered if one[1].strip() and one[0] not in self.damaged)
+
+    def without_damaged(self, most: int) -> tuple[_File, list[str]]:
+        """The file without its damaged lines, and a remark that names them. DataError if there are
+        more than `most`."""
+        damaged: list[int] = []
+        for chunk in self.chunks(0):
+            for number, line in self._filled(chunk.content.split(b"\n"), chunk.line):
+                try:
+                    json_row(line, number, self.path.name)
+                except DataError as error:
+                    damaged.append(number)
+                    if len(damaged) > most:
+                        why = f"more than {most:,} lines are damaged, the last: {error}"
+                        raise DataError(f"{why}; raise --skip-bad") from error
+        listed = ", ".join(map(str, damaged[:MOST_LISTED]))
+        more = ", …" if len(damaged) > MOST_LISTED else ""
+        remark = f"{self.path.name}: left out {len(damaged):,} damaged lines ({listed}{more})"
+        return replace(self, damaged=frozenset(damaged)), [remark] if damaged else []
 
 
 def json_row(line: bytes, number: int, name: str) -> Row:
@@ -321,7 +357,8 @@ def _open_parquet(file: Path) -> Any:
 
 
 class Csv(_File):
-    """A CSV file with a header. A quoted field may hold newlines, and a chat as JSON."""
+    """A CSV file with a header. A quoted field may hold newlines, and a chat as JSON or as
+    Python shows it."""
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
         # the csv module's default limit, 131,072 characters, is too low for long completions
@@ -336,21 +373,51 @@ class Csv(_File):
                             f"{name}, line {reader.line_num} has more fields than the header; put "
                             "fields that hold commas in quotes"
                         )
-                    yield {field: _chat_in_json(text) for field, text in row.items()}, file.tell()
+                    line = f"{name}, line {reader.line_num}, column"
+                    yield (
+                        {
+                            field: chat_in_text(text, f"{line} {field!r}")
+                            for field, text in row.items()
+                        },
+                        file.tell(),
+                    )
             except (csv.Error, UnicodeDecodeError) as error:
                 raise DataError(
                     f"{name}, after line {reader.line_num}, isn't CSV: {error}"
                 ) from error
 
 
-def _chat_in_json(field: Any) -> Any:
-    """The messages of a field that holds them as JSON, else the field."""
-    if isinstance(field, str) and field.startswith(("[{", "[null")) and '"role"' in field:
+PYTHON_CHAT = re.compile(r"\s*(?:array\()?\[?\s*\{'(?:role|content)':")
+"""The start of messages as Python shows them."""
+
+JSON_CHAT = re.compile(r"\s*\[(?:\{|null).*\"role\"", re.DOTALL)
+LONGEST_LITERAL = 2**22
+"""Characters of the longest text that is read as Python's notation."""
+
+
+def chat_in_text(field: Any, place: str) -> Any:
+    """The messages of a field that holds them as JSON, or as Python shows them; else the field.
+
+    DataError names the place where what Python shows can't be read: it would be judged as a text.
+    """
+    if not isinstance(field, str):
+        return field
+    if JSON_CHAT.match(field):
         with contextlib.suppress(ValueError, RecursionError):
             messages = json.loads(field)
             if all(one is None or (isinstance(one, dict) and "role" in one) for one in messages):
                 return messages
-    return field
+    if not PYTHON_CHAT.match(field):
+        return field
+    try:
+        if len(field) > LONGEST_LITERAL:
+            raise ValueError("it is too long")
+        return ast.literal_eval(field.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise DataError(
+            f"{place} holds messages as Python shows them, which can't be read back "
+            f"({first_line(error)}); write JSON: df.to_json(…, orient='records', lines=True)"
+        ) from error
 
 
 class JsonDocument(_File):
@@ -420,7 +487,7 @@ class Parquet(_File):
 class Files:
     """Several files, one after the other."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[_File, ...]
 
     @property
     def size(self) -> int:
@@ -439,6 +506,12 @@ class Files:
                 first, end = start + chunk.first, before + chunk.end
                 yield replace(chunk, first=first, end=end, file=number)
             before += source.size
+
+    def without_damaged(self, most: int) -> tuple[Files, list[str]]:
+        """The files without their damaged lines, at most so many in each, and remarks on them."""
+        found = [source.without_damaged(most) for source in self.sources]
+        remarks = [remark for _, remarks in found for remark in remarks]
+        return Files(tuple(source for source, _ in found)), remarks
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
         """The rows of a chunk, as its file parses them."""

@@ -103,6 +103,7 @@ class _TaskSummary(TypedDict):
     lengths: NotRequired[dict[str, dict[str, Number]]]
     examples: NotRequired[dict[str, list[str]]]
     figures: NotRequired[list[_Figure]]
+    broken: NotRequired[str]
 
 
 class _Summary(TypedDict):

@@ -28,7 +28,8 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
             [row(1, None), row(2, "truncated", finish_reason="length")],
             [
                 "1 of 2 completions is truncated at the token limit or in an open thinking block, "
-                "with or without an answer; raise --max-tokens"
+                "with or without an answer; raise the limit where they are generated "
+                "(eval: --max-tokens)"
             ],
         ),
         (

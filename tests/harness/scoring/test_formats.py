@@ -260,8 +260,8 @@ def test_every_format_gives_the_same_figures_by_one_command(
     accuracy = summary["metrics"]["accuracy"]["value"]
     assert accuracy == pytest.approx(sum(shares) / len(shares))
     if write is not table:  # whose empty fields are empty texts
-        assert "there is no reference for 10 completions (ids " in captured.err
-        assert "there is no completion for " in captured.err
+        assert "10 completions without a reference are unjudged (ids " in captured.err
+        assert " are missing and wrong (ids " in captured.err
 
 
 def is_right(number: int, text: str | None) -> bool:

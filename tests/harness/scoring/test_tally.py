@@ -58,7 +58,8 @@ def test_the_summary_is_that_of_the_rows(completions: int, values: list[float]) 
         whole.extend(part)
     packed = whole.rows()
     assert len(whole) == 400
-    assert summarise(packed["t"], GROUPS) == summarise(rows, GROUPS)
+    example = whole.examples["t"]
+    assert summarise(packed["t"], GROUPS, example=example) == summarise(rows, GROUPS)
     fields = ("key", "id", "index", "completion_tokens", "finish_reason")
     assert list(map(attrgetter(*fields), packed["t"])) == list(map(attrgetter(*fields), rows))
     for judged, original in zip(packed["t"], rows, strict=True):

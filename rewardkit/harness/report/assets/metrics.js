@@ -57,6 +57,12 @@ function warnings(taskRuns) {
   }).filter(Boolean);
 }
 
+// What looks broken about a run's figures, with one reply.
+function broken(taskRuns) {
+  return taskRuns.filter(({ task }) => task.broken).map(({ task, runName }) =>
+    make("p", { class: "warning" }, runName === null ? "" : `${visible(runName)}: `, visible(task.broken)));
+}
+
 function enumerated(items) {
   const rest = items.length - MOST_LISTED;
   return items.slice(0, MOST_LISTED).join(", ") + (rest > 0 ? ` and ${plural(rest, "run")} more` : "");

@@ -59,7 +59,7 @@ function taskSection(name) {
       figuresTable(taskRuns), samplesCurve(taskRuns), failuresTable(taskRuns)]
     : [ratesCard(task), samplesCurve(taskRuns), failuresCard(task)];
   return make("section", { class: "task" }, make("h2", {}, isolated(name), onlyRun),
-    several ? null : headline(task), ...warnings(taskRuns),
+    several ? null : headline(task), ...warnings(taskRuns), ...broken(taskRuns),
     make("div", { class: "cards" },
       ...[...cards, lengthsCard(taskRuns), ...groupCards(taskRuns)].filter(Boolean)),
     ...taskFigures(taskRuns));

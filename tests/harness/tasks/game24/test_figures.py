@@ -28,7 +28,7 @@ def table(title: str) -> Table:
 
 def test_right_unfinished_and_wrong_add_up_to_one() -> None:
     rows: dict[Any, Any] = {line[0]: tuple(line[1:]) for line in table("Outcomes").rows}
-    assert rows == {"accuracy": (1, 0.2), "unfinished rate": (1, 0.2), "error rate": (3, 0.6)}
+    assert rows == {"accuracy": (1, 0.2), "unfinished rate": (1, 0.2), "wrong rate": (3, 0.6)}
     assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
 
 
