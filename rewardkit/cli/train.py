@@ -32,12 +32,15 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
 
 def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, str]]:
     """(label, text) pairs of the lines after a training."""
+    from rewardkit.trainers.training.training_folder import checkpoints
+
     share = f"; rewards took {result.reward_share:.1%} of the steps' time"
     yield "", f"{result.steps} steps{'' if plan.recipe.is_sft else share}"
     yield "final model", str(result.final)
-    if best := result.best:
+    if (best := result.best) and Path(best["checkpoint"]).is_dir():
         yield "best", f"{best['checkpoint']} ({best['metric']} {best['value']:.1%})"
-    yield "checkpoints", f"{result.output_dir}/checkpoint-*"
+    if saved := checkpoints(result.output_dir):
+        yield "checkpoints", ", ".join(map(str, saved))
     log = f"{result.output_dir}/train_log.json"
     if result.evaluations:
         yield "log, curve", f"{log}, {result.output_dir}/eval_curve.png"

@@ -173,19 +173,19 @@ def test_quiet_says_warnings_alone_on_stderr(
     assert not any(line.startswith("! sign") for line in out.splitlines())
 
 
-HACKING = "warning: sign of reward hacking at step 0: motion: 100.0% of the"
+SIGN = "warning: sign at step 1: motion: 100.0% of the"
 
 
-def test_signs_of_hacking_are_said_also_to_the_quiet_and_again_at_the_end(
+def test_signs_are_said_also_to_the_quiet_and_again_at_the_end(
     tiny_checkpoint: Path, tmp_path: Path, trained: tuple[Path, Result]
 ) -> None:
     quiet = rewardkit(*arguments(tiny_checkpoint, tmp_path / "out", "--quiet"))
     for _, out, err in (trained[1], quiet):
-        (said,) = (line for line in err.splitlines() if line.startswith(HACKING))
-        sign = said.removeprefix("warning: sign of reward hacking at step 0: ")
+        (said,) = (line for line in err.splitlines() if line.startswith(SIGN))
+        sign = said.removeprefix("warning: sign at step 1: ")
         assert f"! sign        {sign}" in out.splitlines()
     others = [line for line in quiet.err.splitlines() if "worked replies" not in line]
-    assert [line.startswith(HACKING) for line in others] == [True]
+    assert [line.startswith(SIGN) for line in others] == [True]
 
 
 class Clock:

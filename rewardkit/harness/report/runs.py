@@ -278,7 +278,7 @@ HEALTH = {
 @dataclass(frozen=True)
 class TrainingSeries:
     """What a trainer logged: the mean reward and each of its parts by name, the loss, and the
-    figures of HEALTH; and the signs of reward hacking, each with the step of its first report."""
+    figures of HEALTH; and the signs, each with the step of its first report."""
 
     rewards: Mapping[str, Series] = field(default_factory=dict)
     loss: Series = ()

@@ -1,4 +1,4 @@
-"""Evaluate while TRL trains; keep the best checkpoint and warn of reward hacking."""
+"""Evaluate while TRL trains; keep the best checkpoint and report signs of trouble."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from rewardkit.trainers.evaluation.live_evaluation import (
     TrainerEngine,
     broadcast_from_main,
 )
-from rewardkit.trainers.evaluation.train_log import BEST, TrainLog, as_json, read_best
+from rewardkit.trainers.evaluation.train_log import (
+    BEST,
+    TrainLog,
+    as_json,
+    frequent_answers,
+    read_best,
+)
 
 logger = get_logger(__name__)
 
@@ -112,8 +118,8 @@ RUN_DEPENDENT_PREFIXES = (
 )
 """Prefixes of metrics that some runs have and others don't: checked after the first run."""
 
-SIGNS = "signs_of_hacking"
-"""The number of signs of reward hacking in the trainer's own logs, where there are any."""
+SIGNS = "signs"
+"""The number of signs in the trainer's own logs, where there are any."""
 
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
@@ -203,7 +209,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: dict[str, Any], **_: Any
     ) -> None:
-        """Record what the trainer logs; add to it the number of signs of reward hacking."""
+        """Record what the trainer logs; add to it the number of signs."""
         if not state.is_world_process_zero:
             return
         self._log.add_logs(state.global_step, logs)
@@ -250,7 +256,9 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         if state.is_world_process_zero:
             rows = RunFolder(folder).rows().values()
             amounts = task_amounts([plan.task for plan in self.live_evaluation.task_plans], rows)
-            self._log.add_evaluation(step, summaries, length_quantiles(rows), amounts)
+            self._log.add_evaluation(
+                step, summaries, length_quantiles(rows), amounts, frequent_answers(rows)
+            )
             if self._on_evaluation is not None:
                 self._on_evaluation(step, summaries)
         return summaries

@@ -1,8 +1,7 @@
-"""train_log.json and eval_curve.png: a training's logs and evaluations, by step; signs of hacking.
+"""train_log.json and eval_curve.png: a training's logs and evaluations, by step; and signs.
 
-Rewards are hacked when they rise while answers do not get better. Each sign depends only on the
-log's entries. Rates are compared by their 95% intervals, and logged rewards by the deviation of
-their noise, so noise alone gives no sign.
+A sign says what happened that a person should look at. Each depends only on the log's entries.
+Rates are compared by their 95% intervals, and logged rewards by the deviation of their noise.
 """
 
 from __future__ import annotations
@@ -10,10 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 import msgspec
@@ -25,6 +26,7 @@ from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
 from rewardkit.harness.store.documents import Count
 from rewardkit.harness.store.files import finite, replace_text
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.printable import get_logger
 
 
@@ -86,8 +88,13 @@ RECENT_LOGS = 3
 """How many of the last logs must agree: a single batch proves nothing."""
 STANDARD_ERRORS = 3.0
 """The least difference of mean rewards that counts as a rise, in standard errors."""
-GAP = 0.3
-"""The least distance of a share in training above the evaluation's interval that is a sign."""
+MOST = 0.5
+"""The share of groups or of answers that is most of them."""
+BEYOND_REFERENCES = 0.25
+"""How far the share of one answer must be above that of the most frequent reference."""
+DRIFT = 2.0
+"""The factor by which the mean length must change."""
+FEWEST_ANSWERS = 10
 
 
 Signs = Iterator[tuple[str, str]]
@@ -97,106 +104,149 @@ Signs = Iterator[tuple[str, str]]
 def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str]:
     """Every sign that the log shows at its end. Rewards are compared with its first task."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
-    found = [*silent_groups(entries), *truncated_training(entries, truncation_share)]
+    found = [*no_reward(entries)] or [*equal_rewards(entries)]
+    found += [*drifting_length(entries), *truncated_training(entries, truncation_share)]
     for task in tasks:
-        found += format_without_accuracy(entries, task)
+        found += fallen_accuracy(entries, task)
+        found += format_without_answers(entries, task)
+        found += one_answer(entries, task)
         found += unfinished_evaluation(entries, task, truncation_share)
     for task in tasks[:1]:
         found += reward_without_accuracy(entries, task)
-        found += reward_above_evaluation(entries, task)
     return dict(found)
 
 
-def format_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
-    """Format rose and accuracy fell since an earlier evaluation, both beyond their intervals."""
-    *earlier, latest = evaluations(entries, task)
-    for before in earlier:
-        if has_risen(before, latest, "format_rate") and has_risen(latest, before, "accuracy"):
-            yield (
-                f"format/{task}",
-                f"{task}: from step {before.step} to {latest.step} the format rate rose from "
-                f"{before.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
-                f"accuracy fell from {before.value('accuracy'):.2f} to "
-                f"{latest.value('accuracy'):.2f}, both beyond their 95% intervals; read the "
-                f"wrong replies of step {latest.step}'s evaluation, and weigh the format reward "
-                "less",
-            )
-            return
-
-
-def _accuracy_fell(before: StepEvaluation, after: StepEvaluation) -> str:
-    """How accuracy fell beyond its interval, or stayed at 0, in words; empty if it did neither."""
-    if has_risen(after, before, "accuracy"):
-        return f"fell from {before.value('accuracy'):.2f} to {after.value('accuracy'):.2f}"
-    both = [each.metrics.get("accuracy") for each in (before, after)]
-    return "stayed at 0" if all(each and each["value"] == 0 for each in both) else ""
-
-
-def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
-    """The training's reward rose beyond its noise while accuracy fell, or never left 0."""
-    noise = noise_deviation([reward for _, reward in logged_values(entries, "reward")])
-    *earlier, latest = evaluations(entries, task)
-    new_rewards = values_up_to(entries, latest, "reward")
-    for before in earlier:
-        old_rewards = values_up_to(entries, before, "reward")
-        if noise is None or not old_rewards or not new_rewards:
-            continue
-        error = noise * math.sqrt(1 / len(old_rewards) + 1 / len(new_rewards))
-        rise = fmean(new_rewards) - fmean(old_rewards)
-        fell = _accuracy_fell(before, latest)
-        if fell and rise > STANDARD_ERRORS * error:
-            yield (
-                f"reward/{task}",
-                f"{task}: from step {before.step} to {latest.step} the training's mean reward rose "
-                f"from {fmean(old_rewards):.3g} to {fmean(new_rewards):.3g} while accuracy "
-                f"{fell}; the rewards measure something else: read the completions with the "
-                "highest rewards, and check which rewards/NAME/mean rose",
-            )
-            return
-
-
-def reward_above_evaluation(entries: Sequence[Entry], task: str) -> Signs:
-    """Training counts far more completions right than evaluation, at two evaluations in a row.
-
-    The share in training is the log's TASK/correct, or the reward if TASK/correct isn't logged
-    and all rewards are in [0, 1].
-    """
-    name = f"{task}/correct"
-    if not logged_values(entries, name):
-        name = "reward"
-        if not all(0 <= reward <= 1 for _, reward in logged_values(entries, name)):
-            return
-    last = evaluations(entries, task)[-2:]
-    windows = [values_up_to(entries, evaluation, name) for evaluation in last]
-    gaps = [
-        fmean(window) - evaluation.metrics["accuracy"]["high"]
-        for evaluation, window in zip(last, windows, strict=True)
-        if window and "accuracy" in evaluation.metrics
-    ]
-    if len(gaps) < 2 or min(gaps) <= GAP:
+def no_reward(entries: Sequence[Entry]) -> Signs:
+    """All rewards have been 0 from the first step on."""
+    logged = logged_values(entries, "reward")
+    deviations = logged_values(entries, "reward_std")
+    if len(logged) < RECENT_LOGS or any(value for _, value in (*logged, *deviations)):
         return
     yield (
-        f"apart/{task}",
-        f"{task}: the training's mean {name} is {fmean(windows[-1]):.2f} up to step "
-        f"{last[-1].step}, and accuracy in evaluation {last[-1].value('accuracy'):.2f}, after "
-        "a similar gap at the evaluation before; check that both use the same prompt, length limit "
-        "and temperature, that the training has enough problems, and what the rewards measure",
+        "no_reward",
+        f"all rewards have been 0 up to step {logged[-1][0]}, so nothing is learnt; read some "
+        "completions with their verdicts, and check the prompt, the length limit and the column of "
+        "the reference. A model that is never right needs easier problems, or supervised training "
+        "first",
     )
 
 
-def silent_groups(entries: Sequence[Entry]) -> Signs:
-    """In each of the last logs, all groups' rewards were equal: nothing is learnt."""
+def equal_rewards(entries: Sequence[Entry]) -> Signs:
+    """In each of the last logs, the rewards of most groups were all equal."""
     last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
-    if len(last) < RECENT_LOGS or min(share for _, share in last) < 1:
+    if len(last) < RECENT_LOGS or min(share for _, share in last) <= MOST:
         return
     rewards = [reward for _, reward in logged_values(entries, "reward")[-RECENT_LOGS:]]
     mean = f" (mean reward {fmean(rewards):.3g})" if rewards else ""
     yield (
-        "silent_groups",
-        f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, the rewards of every group "
-        f"were all equal{mean}, so nothing is learnt; read completions, and choose problems that "
-        "the model solves sometimes, or a higher temperature",
+        "equal_rewards",
+        f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, the rewards of "
+        f"{fmean(share for _, share in last):.0%} of the groups were all equal{mean}, and such a "
+        "group teaches nothing; read completions, and choose problems that the model solves "
+        "sometimes, or a higher temperature",
     )
+
+
+def drifting_length(entries: Sequence[Entry]) -> Signs:
+    """The mean length of the training's completions doubled, or halved."""
+    lengths = [length for _, length in logged_values(entries, "completions/mean_length")]
+    if len(lengths) < 2 * RECENT_LOGS:
+        return
+    before, now = fmean(lengths[:RECENT_LOGS]), fmean(lengths[-RECENT_LOGS:])
+    if before / DRIFT < now < before * DRIFT:
+        return
+    yield (
+        "length",
+        f"the mean length of the training's completions went from {before:.0f} to {now:.0f} "
+        "tokens; read some of the longest and shortest, and check which rewards depend on length",
+    )
+
+
+def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
+    """Accuracy fell from its best value, beyond its interval."""
+    *earlier, latest = evaluations(entries, task)
+    evaluated = [one for one in earlier if "accuracy" in one.metrics]
+    best = max(evaluated, key=lambda one: one.value("accuracy"), default=latest)
+    if has_risen(latest, best, "accuracy"):
+        yield (
+            f"accuracy/{task}",
+            f"{task}: accuracy fell from {best.value('accuracy'):.2f} at step {best.step} to "
+            f"{latest.value('accuracy'):.2f} at step {latest.step}, beyond its 95% interval; read "
+            "the completions that were right before, and go back to the best checkpoint",
+        )
+
+
+def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
+    """Format rose beyond its interval since an earlier evaluation, and accuracy didn't rise."""
+    *earlier, latest = evaluations(entries, task)
+    for before in earlier:
+        if has_risen(before, latest, "format_rate") and _no_better(before, latest):
+            yield (
+                f"format/{task}",
+                f"{task}: from step {before.step} to {latest.step} the format rate rose from "
+                f"{before.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
+                f"accuracy went from {before.value('accuracy'):.2f} to "
+                f"{latest.value('accuracy'):.2f}; read the wrong replies of step {latest.step}'s "
+                "evaluation, and weigh the format reward less",
+            )
+            return
+
+
+def _no_better(before: StepEvaluation, after: StepEvaluation) -> bool:
+    both = [one.metrics.get("accuracy") for one in (before, after)]
+    return None not in both and after.value("accuracy") <= before.value("accuracy")
+
+
+def one_answer(entries: Sequence[Entry], task: str) -> Signs:
+    """Most completions of the latest evaluation give one answer, and most references don't."""
+    latest = evaluations(entries, task)[-1]
+    (found,) = [
+        entry.get("answers", {}).get(task)
+        for entry in entries
+        if entry["step"] == latest.step and task in entry["evaluation"]
+    ]
+    if not latest.step or not found or found["count"] < FEWEST_ANSWERS:
+        return
+    if found["share"] <= max(MOST, found["references"] + BEYOND_REFERENCES):
+        return
+    yield (
+        f"one_answer/{task}",
+        f"{task}: {found['share']:.0%} of the completions of step {latest.step}'s evaluation "
+        f"answer {found['answer']!r:.60}; read some, and check what this answer is paid",
+    )
+
+
+def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
+    """A reward rose beyond its noise since an earlier evaluation, and accuracy didn't rise."""
+    *earlier, latest = evaluations(entries, task)
+    for before in filter(lambda one: _no_better(one, latest), earlier):
+        rises = [*_rises(entries, before, latest)]
+        if rises:
+            yield (
+                f"reward/{task}",
+                f"{task}: from step {before.step} to {latest.step} {', '.join(rises)} while "
+                f"accuracy went from {before.value('accuracy'):.2f} to "
+                f"{latest.value('accuracy'):.2f}; read the completions with the highest rewards, "
+                "and check what they are paid for",
+            )
+            return
+
+
+def _rises(
+    entries: Sequence[Entry], before: StepEvaluation, latest: StepEvaluation
+) -> Iterator[str]:
+    """The rewards whose means rose, in words; that of all together where none is logged alone."""
+    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
+    own = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
+    for name in own or ["reward"]:
+        noise = noise_deviation([value for _, value in logged_values(entries, name)])
+        old, new = (values_up_to(entries, one, name) for one in (before, latest))
+        if noise is None or not old or not new:
+            continue
+        error = noise * math.sqrt(1 / len(old) + 1 / len(new))
+        if fmean(new) - fmean(old) > STANDARD_ERRORS * error:
+            label = name.removeprefix("rewards/").removesuffix("/mean")
+            yield f"the mean of {label} rose from {fmean(old):.3g} to {fmean(new):.3g}"
 
 
 def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
@@ -216,7 +266,7 @@ def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
 def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> Signs:
     """Too many of the latest evaluation's completions reach the length limit."""
     latest = evaluations(entries, task)[-1]
-    if latest.metrics.get("unfinished_rate", {"value": 0.0})["value"] <= share:
+    if not latest.step or latest.metrics.get("unfinished_rate", {"value": 0})["value"] <= share:
         return
     yield (
         f"unfinished/{task}",
@@ -226,11 +276,27 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
     )
 
 
+def frequent_answers(rows: Iterable[SampleRow]) -> dict[str, dict[str, Any]]:
+    """Each task's most frequent answer, its share of the `count` completions, and the share of the
+    most frequent reference."""
+    by_task: dict[str, list[SampleRow]] = defaultdict(list)
+    for row in rows:
+        by_task[row.task].append(row)
+    found = {}
+    for task, own in by_task.items():
+        answers = Counter(row.verdict.answer for row in own if row.verdict.answer)
+        ((_, references),) = Counter(row.reference for row in own).most_common(1)
+        for answer, count in answers.most_common(1):
+            shares = {"share": count / len(own), "references": references / len(own)}
+            found[task] = {"answer": answer, "count": len(own), **shares}
+    return found
+
+
 CURVE, BEST = "eval_curve.png", "best.json"
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`, and where it was
-evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}` and, for tasks that declare
-amounts, `"amounts": {task: metrics}`."""
+evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}`, `"answers": {task:
+frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metrics}`."""
 
 
 class _Entry(TypedDict):
@@ -282,7 +348,7 @@ def read_best(path: Path) -> dict[str, Any] | None:
 
 
 class TrainLog:
-    """The log and the curve in a folder; each sign of reward hacking is logged once.
+    """The log and the curve in a folder; each sign is logged once.
 
     A step is a line of the file, and every change is written at once. A training resumed at a step
     continues the log up to it; a new training starts a new log.
@@ -312,8 +378,10 @@ class TrainLog:
         summaries: Mapping[str, TaskSummary],
         lengths: Mapping[str, Sequence[int]],
         amounts: Mapping[str, Mapping[str, Metric]],
+        answers: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> None:
-        """Record an evaluation, with its quantiles of lengths and amounts; draw the curve again."""
+        """Record an evaluation, with its quantiles of lengths, its amounts and its most frequent
+        answers; draw the curve again."""
         unjudged = "%s: %d of %d completions of step %d's evaluation could not be judged"
         for task, summary in summaries.items():
             if summary.unjudged:
@@ -323,7 +391,7 @@ class TrainLog:
             for task, own in amounts.items()
         }
         metrics = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
-        values = {"evaluation": metrics, "lengths": dict(lengths)}
+        values = {"evaluation": metrics, "lengths": dict(lengths), "answers": dict(answers)}
         self._update(step, {**values, "amounts": plain} if plain else values)
         self.draw()
 
@@ -357,7 +425,7 @@ class TrainLog:
         present = self._signs()
         new = [message for name, message in present.items() if name not in self._present_signs]
         for message in new:
-            logger.warning("sign of reward hacking at step %d: %s", entry["step"], message)
+            logger.warning("sign at step %d: %s", entry["step"], message)
         entry["warnings"] += new
         self._present_signs = present
         self._lines[-1] = as_json(entry)

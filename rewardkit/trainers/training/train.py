@@ -195,7 +195,7 @@ class TrainingResult:
     best: Mapping[str, Any] | None
     """best.json: step, checkpoint, metric and value of the best checkpoint."""
     warnings: Sequence[str]
-    """The signs of reward hacking in train_log.json."""
+    """The signs in train_log.json."""
     reward_share: float
     """Share of the steps' time spent in rewards, in [0, 1]."""
 

@@ -464,7 +464,7 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
         "KL divergence in training",
         "Gradient norm in training",
         "Lengths over the training",
-        "Sign of reward hacking at step 2: the rewards measure something else",
+        "Sign at step 2: the rewards measure something else",
     ):
         assert words in page
     assert text(at(first), ".lead h1") == "grpo · 2 runs"
@@ -493,7 +493,7 @@ def test_the_completions_of_a_training_alone_show_what_its_trainer_logged(
     page = text(browser, "#view-summary")
     for words in ("Loss", "KL divergence", "Entropy"):
         assert f"{words} in training" in page
-    assert "Sign of reward hacking at step 1" in page
+    assert "Sign at step 1" in page
     assert text(browser, ".lead h1") == "learnt"
 
 

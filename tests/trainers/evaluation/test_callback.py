@@ -399,10 +399,9 @@ def test_a_sign_is_logged_once_until_it_clears(
     assert counts[3] == 2
     told = {entry["step"]: entry["warnings"] for entry in log(tmp_path)}
     steps = [step for step, said in told.items() for one in said if "says: " in one]
-    assert steps == [0, 3]
-    assert "80.0% of the completions of step 1" not in caplog.text
+    assert steps == [1, 3]
     assert "70.0% of the completions of step 3's evaluation are unfinished" in told[3][0]
-    assert f"sign of reward hacking at step 3: {told[3][0]}" in caplog.text
+    assert f"sign at step 3: {told[3][0]}" in caplog.text
     assert "10 of 10 completions of step 4's evaluation could not be judged" in caplog.text
     assert any("length limit" in one for one in told[3]), "six tokens truncate everything"
 

@@ -49,6 +49,6 @@ function trainingSection({ name, plots, signs }) {
   return make("section", { class: "task training" },
     make("h2", {}, "Training", several ? make("span", { class: "dim" }, " · ", isolated(name)) : null),
     ...signs.map(([step, text]) => make("p", { class: "warning" },
-      make("span", {}, make("strong", {}, `Sign of reward hacking at step ${integer(step)}: `), isolated(text)))),
+      make("span", {}, make("strong", {}, `Sign at step ${integer(step)}: `), isolated(text)))),
     make("div", { class: "cards" }, ...plots.map((plot) => plotCard(plot, card))));
 }
