@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate
+from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate, memory_file
 from rewardkit.confinement.plain import encode
 from rewardkit.errors import ConfinementError, UnknownName
 
@@ -112,10 +112,12 @@ class Jail:
         return self._outcome(_python(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
-        """Call a function of a program, or the method of a new instance: "Solution.two_sum"."""
-        encode(arguments := list(arguments))  # raises Opaque
+        """Call a function of a program, or the method of a new instance: "Solution.two_sum".
+
+        Raises Opaque if the arguments can't cross.
+        """
         return self._outcome(
-            _python(source, "solution"), ["call", function], marshal.dumps(arguments)
+            _python(source, "solution"), ["call", function], encode(list(arguments))
         )
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
@@ -186,8 +188,8 @@ class Jail:
             self.close()  # after an interrupt, too: its reply must not become the next one's
             if isinstance(error, OSError):
                 raise ConfinementError(
-                    f"no pipe to a program can be opened: {error.strerror}; raise the limit "
-                    "(ulimit -n), or judge fewer programs at once"
+                    f"a program's input and output can't be opened: {error.strerror}; raise the "
+                    "limit (ulimit -n), or judge fewer programs at once"
                 ) from error
             raise
 
@@ -230,8 +232,10 @@ class _Interpreter:
         folders = {name: found for name in packages if (found := package_folder(name))}
         libraries = [f"{found}.libs" for found in folders.values()]
         readable = [*readable, *folders.values(), *libraries]
-        # without the packages of this environment; a fixed seed makes the order of sets the same
-        command = [sys.executable, "-P", "-s", "-S", "-B", "-c", _BOOT]
+        # without the packages of this environment; integers of any length are read and printed; a
+        # fixed seed makes the order of sets the same
+        options = ["-P", "-s", "-S", "-B", "-X", "int_max_str_digits=0", "-c"]
+        command = [sys.executable, *options, _BOOT]
         with theirs:
             self.process = subprocess.Popen(  # symbols bound now need no look-up in every fork
                 [*command, folder, isolation, json.dumps(readable), json.dumps(folders)],
@@ -247,11 +251,9 @@ class _Interpreter:
         """Return the socket to a new jail's keeper, which is given this job."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.jails.add(ours)
-        file = os.memfd_create("job")
+        file = memory_file(job)
         try:
             with theirs:
-                os.write(file, job)
-                os.lseek(file, 0, os.SEEK_SET)
                 socket.send_fds(self.control, [b"o"], [theirs.fileno(), file])
         except OSError as error:
             ours.close()

@@ -128,21 +128,18 @@ class Job:
         self._keeper = keeper
         self._message = "\0".join([*task, *filter(None, [nonce])]).encode()
         self._nonce = nonce
-        self._stdin = memoryview(stdin)
+        self._stdin = stdin
         self._link = link
         self._over = False
         self._buffers: dict[int, bytearray] = {}
         self._output: list[bytearray] = []
-        self._input = -1
         self._deadline = time.monotonic() + keeper.budget.wall_seconds
 
     def start(self) -> None:
         """Hand it to the keeper."""
         given: list[int] = []
         try:
-            theirs, self._input = os.pipe()
-            given.append(theirs)
-            os.set_blocking(self._input, False)
+            given.append(memory_file(self._stdin))
             given.extend(self._readers() for _ in range(3))
             if self._link is not None:
                 given.append(self._link.detach())
@@ -151,19 +148,15 @@ class Job:
         finally:
             for descriptor in given:
                 os.close(descriptor)
-        self._write()
 
-    def pipes(self) -> dict[int, int]:
-        """Its pipes, and what to wait for on each."""
-        pipes = dict.fromkeys(self._buffers, select.POLLIN)
-        return pipes if self._input < 0 else {**pipes, self._input: select.POLLOUT}
+    def pipes(self) -> list[int]:
+        """The pipes to read from."""
+        return [*self._buffers]
 
     def act(self, descriptor: int) -> None:
-        """Read from a pipe, or write to one, or take the keeper's message."""
+        """Read from a pipe, or take the keeper's message."""
         if descriptor == self._keeper.control.fileno():
             self.ended = self._keeper.reply()
-        elif descriptor == self._input:
-            self._write()
         elif descriptor in self._buffers:
             self._read(descriptor)
 
@@ -194,7 +187,7 @@ class Job:
 
     def close(self) -> None:
         """Close the pipes that are left."""
-        for descriptor in [*self._buffers, self._input]:
+        for descriptor in [*self._buffers]:
             self._close(descriptor)
 
     def outcome(self) -> Outcome:
@@ -215,16 +208,6 @@ class Job:
         self._output.append(self._buffers[ours])
         return theirs
 
-    def _write(self) -> None:
-        try:
-            while self._stdin:
-                self._stdin = self._stdin[os.write(self._input, self._stdin[:_AT_ONCE]) :]
-        except BlockingIOError:
-            return
-        except OSError:  # nobody reads the rest
-            pass
-        self._close(self._input)
-
     def _read(self, descriptor: int) -> bool:
         buffer = self._buffers[descriptor]
         most = LARGEST + 64 if buffer is self._output[2] else self._keeper.budget.output_bytes
@@ -241,11 +224,16 @@ class Job:
         return bool(data)
 
     def _close(self, descriptor: int) -> None:
-        if descriptor == self._input:
-            self._input = -1
-        self._buffers.pop(descriptor, None)
-        if descriptor >= 0:
-            os.close(descriptor)
+        del self._buffers[descriptor]
+        os.close(descriptor)
+
+
+def memory_file(content: bytes) -> int:
+    """Return a descriptor of a file in memory that can only be read."""
+    with os.fdopen(os.memfd_create("rewardkit"), "wb") as file:
+        file.write(content)
+        file.flush()
+        return os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY)
 
 
 def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
@@ -290,12 +278,12 @@ def _act(jobs: Sequence[Job], wait: int) -> None:
     poll = select.poll()
     owners: dict[int, Job] = {}
     for job in jobs:
-        pipes = job.pipes() if wait == _LONG else {}
+        pipes = job.pipes() if wait == _LONG else []
         if job.ended is None:
-            pipes[job.control()] = select.POLLIN
-        for descriptor, event in pipes.items():
+            pipes.append(job.control())
+        for descriptor in pipes:
             owners[descriptor] = job
-            poll.register(descriptor, event)
+            poll.register(descriptor, select.POLLIN)
     for descriptor, _ in poll.poll(wait):
         owners[descriptor].act(descriptor)
     for job in jobs:

@@ -2,20 +2,32 @@
 
 The text is JSON; a type that JSON lacks is an object with one key, its name. Nothing is unpickled,
 and no class of the other side is ever met: of a Counter its items cross, read without its
-own methods, and a number of numpy's crosses as Python's.
+own methods. What can be read once or is a view, such as `map`, crosses as a list, and a number of
+numpy's as Python's.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterable
+from array import array
+from collections import deque
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 DEEPEST = 100
 """Levels of nesting."""
-LARGEST = 2**22
-"""Characters of a value's text."""
+LARGEST = 2**24
+"""Bytes of a value's text."""
+MOST_VALUES = 2**21
+"""Values that a text may hold, about: its commas outside texts, and its containers."""
+MOST_CONTAINERS = 2**18
+"""Containers that a text may hold, about: each takes the reader a microsecond or two."""
 MOST_COLLISIONS = 1000
 """Keys that share their hash with another one: more make a set or a dict take quadratic time."""
 
@@ -25,29 +37,55 @@ _BITS = 10_000  # an integer of more may have more digits than Python reads
 
 
 class Opaque(Exception):
-    """A value that is not plain: its type, its depth or its size."""
+    """A value that is not plain: its type, its depth or its size; of a wrong type, the value."""
+
+    def __init__(self, reason: str, value: object = None) -> None:
+        super().__init__(reason)
+        self.value = value
 
 
 class TooLarge(Opaque):
     """A value of plain types, but too deep or too large."""
 
 
-def encode(value: object) -> str:
+def encode(value: object) -> bytes:
     """Return the text of a plain value. Raises Opaque for any other."""
-    text = json.dumps(_packed(value, DEEPEST))
+    text = json.dumps(_packed(value, DEEPEST), ensure_ascii=False)
+    return _bounded(text.encode("utf-8", "surrogatepass"))
+
+
+def decode(text: bytes) -> Any:
+    """Return the value of a text that anyone may have written. Raises Opaque if it has none.
+
+    What it costs is bounded.
+    """
+    _bounded(text)
+    try:
+        return _unpacked(json.loads(text.decode("utf-8", "surrogatepass")), DEEPEST)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+        raise Opaque(f"not the text of a plain value: {error}") from None
+    except RecursionError:
+        raise Opaque("not the text of a plain value: it is too deep") from None
+
+
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+
+
+def _bounded(text: bytes) -> bytes:
+    """The text, if it isn't too long, nor of too many values. Raises TooLarge."""
     if len(text) > LARGEST:
-        raise TooLarge(f"a value of {len(text):,} characters; at most {LARGEST:,}")
+        raise TooLarge(f"a value of {len(text):,} bytes; at most {LARGEST:,}")
+    if _count(text) > MOST_VALUES:
+        quotes = text.count(b'"') - text.count(b'\\"')
+        if quotes > 2 * MOST_VALUES or _count(_TEXT.sub(b"", text)) > MOST_VALUES:
+            raise TooLarge(f"a value of more than {MOST_VALUES:,} values")
     return text
 
 
-def decode(text: str | bytes) -> Any:
-    """Return the value of a text that anyone may have written. Raises Opaque if it has none."""
-    if len(text) > LARGEST:
-        raise TooLarge(f"a value of {len(text):,} characters; at most {LARGEST:,}")
-    try:
-        return _unpacked(json.loads(text), DEEPEST)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise Opaque(f"not the text of a plain value: {error}") from None
+def _count(text: bytes) -> int:
+    """About how many values a text holds; a container counts for as many as take its time."""
+    weight = MOST_VALUES // MOST_CONTAINERS
+    return text.count(b",") + weight * (text.count(b"[") + text.count(b"{"))
 
 
 def _packed(value: Any, depth: int) -> object:
@@ -65,7 +103,7 @@ def _packed(value: Any, depth: int) -> object:
     for base, content in _contents().items():
         if issubclass(kind, base):
             return _packed(content(value), depth)
-    raise Opaque(f"a value of the type {kind.__name__}")
+    raise Opaque(f"a value of the type {kind.__name__}", value)
 
 
 def _each(values: Iterable[object], depth: int) -> list[object]:
@@ -74,6 +112,14 @@ def _each(values: Iterable[object], depth: int) -> list[object]:
     if kinds <= _FLAT or (kinds <= {int, bool} and max(map(int.bit_length, items)) < _BITS):
         return items
     return [_packed(item, depth - 1) for item in items]
+
+
+def _drained(values: Iterable[object]) -> list[object]:
+    """What an iterator has left, up to the number that may cross."""
+    items = list(islice(values, MOST_VALUES + 1))
+    if len(items) > MOST_VALUES:
+        raise TooLarge(f"an iterator of more than {MOST_VALUES:,} values")
+    return items
 
 
 _CONTENTS: dict[type, Callable[[Any], object]] = {
@@ -85,14 +131,20 @@ _CONTENTS: dict[type, Callable[[Any], object]] = {
     int: int.__int__,
     float: float.__float__,
     str: str.__str__,
+    datetime: lambda value: datetime.fromisoformat(datetime.isoformat(value)),
+    deque: lambda value: deque(value, value.maxlen),
+    array: array.tolist,
+    **dict.fromkeys((range, KeysView, ValuesView, ItemsView, Iterator), _drained),
 }
-"""What an instance of a subclass holds, whatever its own methods say."""
+"""What an instance of a subclass holds, whatever its own methods say; the rest as lists."""
 
 
 def _contents() -> dict[type, Callable[[Any], object]]:
-    """_CONTENTS, and numpy's numbers where the program has loaded them."""
+    """_CONTENTS, and numpy's numbers and arrays where the program has loaded them."""
     numpy = sys.modules.get("numpy")
-    return {**_CONTENTS, numpy.generic: numpy.generic.item} if numpy else _CONTENTS
+    if numpy is None:
+        return _CONTENTS
+    return {**_CONTENTS, numpy.generic: numpy.generic.item, numpy.ndarray: numpy.ndarray.tolist}
 
 
 _PARTS: dict[type, Callable[[Any, int], object]] = {
@@ -101,7 +153,15 @@ _PARTS: dict[type, Callable[[Any, int], object]] = {
     set: _each,
     frozenset: _each,
     bytes: lambda value, _: value.decode("latin-1"),
+    bytearray: lambda value, _: value.decode("latin-1"),
     complex: lambda value, _: [value.real, value.imag],
+    deque: lambda value, depth: [_each(value, depth), value.maxlen],
+    Decimal: lambda value, _: str(value),
+    Fraction: lambda value, depth: _each((value.numerator, value.denominator), depth),
+    date: lambda value, _: value.isoformat(),
+    datetime: lambda value, _: value.isoformat(),
+    time: lambda value, _: value.isoformat(),
+    timedelta: lambda value, _: [value.days, value.seconds, value.microseconds],
 }
 
 
@@ -129,12 +189,53 @@ def _hashable(keys: list[Any]) -> list[Any]:
     return keys
 
 
+def _decimal(content: Any, _: int) -> Decimal:
+    value = Decimal(content)
+    if value.is_snan():
+        raise Opaque("a number that can't be compared")
+    return value
+
+
+def _fraction(content: Any, depth: int) -> Fraction:
+    parts: list[int] = _unpacked(content, depth)
+    if max(map(int.bit_length, parts)) > _BITS:
+        raise TooLarge("a fraction of long integers")
+    return Fraction(*parts)
+
+
 _TYPES: dict[str, Callable[[Any, int], Any]] = {
     "int": lambda content, _: int(content, 16),
     "bytes": lambda content, _: content.encode("latin-1"),
+    "bytearray": lambda content, _: bytearray(content.encode("latin-1")),
+    "deque": lambda content, depth: deque(_unpacked(content[0], depth), content[1]),
+    "Decimal": _decimal,
+    "Fraction": _fraction,
+    "date": lambda content, _: date.fromisoformat(content),
+    "datetime": lambda content, _: datetime.fromisoformat(content),
+    "time": lambda content, _: time.fromisoformat(content),
+    "timedelta": lambda content, _: timedelta(*content),
     "complex": lambda content, _: complex(*content),
     "tuple": lambda content, depth: tuple(_unpacked(content, depth)),
     "set": lambda content, depth: set(_hashable(_unpacked(content, depth))),
     "frozenset": lambda content, depth: frozenset(_hashable(_unpacked(content, depth))),
     "dict": _dict,
 }
+
+
+def connect_jails() -> None:
+    """Let ranges, and arrays of numpy where it is loaded, cross as such: elsewhere they are lists,
+    because what a range holds is not bounded by its text, nor an array without numpy."""
+    _PARTS[range] = lambda value, depth: _each((value.start, value.stop, value.step), depth)
+    _TYPES["range"] = lambda content, depth: range(*_unpacked(content, depth))
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return
+
+    def packed(value: Any, depth: int) -> list[object]:
+        return [value.dtype.str, list(value.shape), _each(value.ravel().tolist(), depth)]
+
+    def unpacked(content: Any, depth: int) -> Any:
+        kind, shape, values = content
+        return numpy.array(_unpacked(values, depth), kind).reshape(shape)
+
+    _PARTS[numpy.ndarray], _TYPES["ndarray"] = packed, unpacked

@@ -23,11 +23,20 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, NoReturn
 
 from rewardkit.confinement import landlock
-from rewardkit.confinement.plain import LARGEST, Opaque, TooLarge, decode, encode
+from rewardkit.confinement.plain import LARGEST, Opaque, TooLarge, connect_jails, decode, encode
 from rewardkit.confinement.syscalls import drop_capabilities
 
 RESULT, LINK = 3, 4
@@ -38,10 +47,12 @@ _COMMON = (
     *("statistics", "itertools", "functools", "operator", "io", "json", "typing", "builtins"),
 )
 _ON_DEMAND = {
-    *("array", "calendar", "cmath", "csv", "dataclasses", "inspect", "pprint", "queue"),
+    *("array", "asyncio", "calendar", "cmath", "csv", "dataclasses", "inspect", "pprint", "queue"),
     *("textwrap", "unittest", "uuid"),
 }
 """Modules that are loaded for programs that name them: each makes every fork slower."""
+
+_OF_KEYWORDS = {"async": "asyncio"}
 
 _PRELUDE = "; ".join(
     [f"from {name} import *" for name in _COMMON] + [f"import {name}" for name in ("sys", *_COMMON)]
@@ -90,7 +101,8 @@ class Program:
         self._error: BaseException | None = None
         try:
             self._code = _compiled(job["source"], "program.py")
-            for name in _ON_DEMAND.intersection(_WORD.findall(job["source"])):
+            words = {_OF_KEYWORDS.get(word, word) for word in _WORD.findall(job["source"])}
+            for name in _ON_DEMAND & words:
                 importlib.import_module(name)
         except BaseException as error:  # each job raises it
             self._error = error
@@ -151,10 +163,10 @@ def _finish() -> None:
 
 
 def open_standard_streams() -> None:
-    """Open them on pipes, whose place those of a job take: it saves every job the time."""
-    readable, writable = os.pipe()
-    for number, end in ((0, readable), (1, writable), (2, writable)):
-        os.dup2(end, number)
+    """Open them, for those of a job to take their place: it saves every job the time."""
+    os.dup2(os.memfd_create("stdin"), 0)  # a file, as where input is redirected
+    for number in (1, 2):
+        os.dup2(os.pipe()[1], number)
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, buffering, "utf-8", errors, closefd=False)
         for number, mode, buffering, errors in (
@@ -260,11 +272,11 @@ def _function(namespace: dict[str, Any], name: str) -> Callable[..., Any]:
 
 
 def _call(program: Program, arguments: Sequence[str]) -> bytes:
-    values = _read_input()
+    values = decode(read_all(0))
     program.execute()
     value = _function(program.namespace, arguments[0])(*values)
     try:
-        return b"returned " + encode(value).encode()
+        return b"returned " + encode(_awaited(value))
     except Opaque as error:
         return f"opaque {error}".encode()
 
@@ -272,24 +284,53 @@ def _call(program: Program, arguments: Sequence[str]) -> bytes:
 def _serve(program: Program, _: Sequence[str]) -> bytes:
     """Answer the calls of the tests in the other jail."""
     program.execute()
+    connect_jails()
+    iterators: list[Iterator[object]] = []
     with open(LINK, "rb", closefd=False) as link:
         for line in link:
-            _send(_answer(program.namespace, *decode(line)).encode() + b"\n", LINK)
+            _send(_answer(program.namespace, iterators, *decode(line)) + b"\n", LINK)
     return b""
 
 
 def _answer(
-    namespace: dict[str, Any], name: str, arguments: list[Any], named: dict[str, Any]
-) -> str:
-    """The text of ("returned", value, the arguments after the call) or ("raised", type, why)."""
+    namespace: dict[str, Any],
+    iterators: list[Iterator[object]],
+    name: str | int,
+    arguments: list[Any],
+    named: dict[str, Any],
+) -> bytes:
+    """The text of ("returned", value, the arguments after the call) or ("raised", type, why).
+
+    An iterator stays here: ("iterator", its number, …), by which its next value is asked for. Of
+    what is awaited, the result is given: ("awaited", value, …).
+    """
     try:
-        value = _function(namespace, name)(*arguments, **named)
-        return encode(("returned", value, arguments))
+        if isinstance(name, int):
+            return encode(("returned", next(iterators[name]), []))
+        value, kind = _function(namespace, name)(*arguments, **named), "returned"
+        if isinstance(value, Iterator):
+            iterators.append(value)
+            value, kind = len(iterators) - 1, "iterator"
+        elif isinstance(value, (Coroutine, AsyncIterator)):
+            kind = "awaited" if isinstance(value, Coroutine) else "iterated"
+            value = _awaited(value)
+        return encode((kind, value, arguments))
     except Opaque as error:
         return encode(("opaque", str(error), []))
     except Exception as error:
         kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
         return encode(("raised", next(kinds), str(error)[:10_000]))
+
+
+def _awaited(value: Any) -> Any:
+    """What a function returned; of a coroutine its result, of an asynchronous iterator a list."""
+
+    async def drain(values: AsyncIterator[object]) -> list[object]:
+        return [item async for item in values]
+
+    if isinstance(value, AsyncIterator):
+        value = drain(value)
+    return importlib.import_module("asyncio").run(value) if isinstance(value, Coroutine) else value
 
 
 class ProgramFailed(BaseException):
@@ -300,6 +341,7 @@ class ProgramFailed(BaseException):
 def _test(program: Program, arguments: Sequence[str]) -> bytes:
     """Run the tests with a stand-in for each function of the program."""
     link = os.fdopen(LINK, "rb")
+    connect_jails()
     names, text = _read_input()
     solution, tests = _module("solution"), program.namespace
     for name in names:
@@ -322,45 +364,87 @@ def _test(program: Program, arguments: Sequence[str]) -> bytes:
 def _raised_by_program(error: BaseException) -> bool:
     """Whether a stand-in raised it: no text decides, for the program may have written that."""
     codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return any((code.co_filename, code.co_name) == (__file__, "call") for code in codes)
+    return any((code.co_filename, code.co_name) == (__file__, "_ask") for code in codes)
 
 
 def _stand_in(link: Any, name: str) -> Callable[..., Any]:
     def call(*arguments: Any, **named: Any) -> Any:
-        try:
-            question = encode([name, list(arguments), named])
-        except TooLarge as error:  # it may come from the program, which must not choose its grade
-            raise ProgramFailed(f"an argument can't cross: {error}") from None
-        except Opaque as error:
-            _send(f"opaque an argument can't cross: {error}".encode())
-            raise ProgramFailed(f"an argument can't cross: {error}") from None
-        try:
-            _send(question.encode() + b"\n", LINK)
-            outcome, value, after = decode(link.readline(LARGEST + 1))
-        except (OSError, Opaque, ValueError, TypeError) as error:
-            raise ProgramFailed(f"the program gave no answer: {error}") from None
-        return _settled(outcome, value, after, arguments)
+        outcome, value, after = _ask(link, name, arguments, named)
+        for mine, changed in zip(arguments, after, strict=False):
+            _change(mine, changed)
+        if outcome == "iterator":
+            return _iterated(link, value)
+        if outcome == "awaited":
+            return _result(value)
+        return _asynchronous(value) if outcome == "iterated" else value
 
     call.__name__ = name.rpartition(".")[2]
     return call
 
 
-def _settled(outcome: str, value: Any, after: Any, arguments: Sequence[Any]) -> Any:
-    """Return or raise what the program did, and change the arguments that it changed."""
+def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What the program answers to a call, or for the number of an iterator its next value."""
+    try:
+        for value in [*arguments, *named.values()]:
+            if isinstance(value, Iterator):
+                raise Opaque("an iterator, which may have no end", value)
+        question = encode([name, list(arguments), dict(named)])
+    except TooLarge as error:  # it may come from the program, which must not choose its grade
+        raise ProgramFailed(f"an argument can't cross: {error}") from None
+    except Opaque as error:
+        if not _is_of_program(error.value):
+            _send(f"opaque an argument can't cross: {error}".encode())
+        raise ProgramFailed(f"an argument can't cross: {error}") from None
+    try:
+        _send(question + b"\n", LINK)
+        outcome, value, after = decode(link.readline(LARGEST + 1))
+    except (OSError, Opaque, ValueError, TypeError) as error:
+        raise ProgramFailed(f"the program gave no answer: {error}") from None
     if outcome == "raised":
-        kind = getattr(__import__("builtins"), value, RuntimeError)
+        kind = getattr(builtins, value, RuntimeError)
         is_error = isinstance(kind, type) and issubclass(kind, Exception)
         raise (kind if is_error else RuntimeError)(after)
-    if outcome != "returned":
+    if outcome == "opaque":
         raise ProgramFailed(f"the program returned {value}")
-    for mine, changed in zip(arguments, after, strict=False):
-        if type(mine) is type(changed) and mine != changed:
-            if isinstance(mine, list):
-                mine[:] = changed
-            elif isinstance(mine, (dict, set)):
-                mine.clear()
-                mine.update(changed)
+    return outcome, value, after
+
+
+def _iterated(link: Any, number: int) -> Iterator[Any]:
+    """An iterator of the program."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            yield _ask(link, number, (), {})[1]
+
+
+async def _result(value: Any) -> Any:
     return value
+
+
+async def _asynchronous(values: Iterable[Any]) -> AsyncIterator[Any]:
+    for value in values:
+        yield value
+
+
+def _is_of_program(value: Any) -> bool:
+    """Whether a value stands for one of the program's: no test has it if the program is right."""
+    codes = [getattr(value, f"{kind}_code", None) for kind in ("gi", "cr", "ag")]
+    return any(one.__code__ in codes for one in (_iterated, _result, _asynchronous))
+
+
+def _change(mine: Any, changed: Any) -> None:
+    """Give an argument the content that it has after the call."""
+    if type(mine) is not type(changed) or encode(mine) == encode(changed):
+        return
+    if isinstance(mine, (list, bytearray)):
+        mine[:] = changed
+    elif isinstance(mine, (dict, set)):
+        mine.clear()
+        mine.update(changed)
+    elif isinstance(mine, deque):
+        mine.clear()
+        mine.extend(changed)
+    elif type(mine).__name__ == "ndarray" and mine.shape == changed.shape:
+        mine[...] = changed
 
 
 def _build(_: Program | None, arguments: Sequence[str]) -> NoReturn:

@@ -217,6 +217,16 @@ SOLUTIONS: dict[str, str] = {
     "returns_nothing": "def solve(x): pass",
     "returns_itself": "def solve(x):\n    a = []; a.append(a); return a",
     "returns_a_generator": "def solve(x): yield 5",
+    "returns_an_endless_generator": "def solve(x):\n    while True: yield 5",
+    "returns_a_generator_in_a_list": "def solve(x): return [iter(int, 1)]",
+    "is_asynchronous": "async def solve(x): return 4",
+    "is_asynchronous_and_never_ends": "import asyncio\nasync def solve(x): await asyncio.sleep(99)",
+    "yields_asynchronously": "async def solve(x): yield 5",
+    "returns_an_array": "import array\ndef solve(x): return array.array('i', [5])",
+    "answers_with_a_forged_iterator": "import os\ndef solve(x):\n"
+    '    os.write(4, b\'{"tuple": ["iterator", [[]], []]}\\n\')',
+    "answers_with_a_forged_coroutine": "import os\ndef solve(x):\n"
+    '    os.write(4, b\'{"tuple": ["awaited", 5, []]}\\n\')',
     "returns_much": "def solve(x): return 'x' * 10**7",
     "returns_colliding_keys": "def solve(x): return {k * (2**61 - 1) for k in range(3000)}",
     "defines_nothing": "",

@@ -24,10 +24,11 @@ from rewardkit.confinement import (
     Jail,
     Opaque,
     choose_isolation,
+    plain,
     refusal,
 )
 from rewardkit.confinement.jobs import Keeper
-from rewardkit.confinement.plain import DEEPEST, decode, encode
+from rewardkit.confinement.plain import DEEPEST, TooLarge, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
 from tests.confinement.hacking_programs import SEND, TRUNCATE
 from tests.confinement.levels import CONFINING, eventually, works
@@ -201,7 +202,9 @@ def deep(levels: int) -> list[object]:
     return value
 
 
-@pytest.mark.parametrize("value", [object(), len, deep(DEEPEST), [range(3)], "x" * 2**22])
+@pytest.mark.parametrize(
+    "value", [object(), len, deep(DEEPEST), [type], "x" * 2**24, iter(int, 1), [0] * 2**22]
+)
 def test_other_values_do_not_cross(value: object) -> None:
     with pytest.raises(Opaque):
         encode(value)
@@ -211,11 +214,35 @@ def test_other_values_do_not_cross(value: object) -> None:
     "text",
     ["", "[", "{}", '{"list": 1, "set": 2}', '{"eval": "1"}', '{"set": [[1]]}', '{"int": 5}',
      '{"bytes": "€"}', '{"dict": [[1], []]}', "[" * 10**5, "9" * 5000, '{"complex": [1, 2, 3]}',
-     encode(list(range(0, 3000 * (2**61 - 1), 2**61 - 1))).join(('{"set": ', "}"))],
+     f'{{"set": {list(range(0, 3000 * (2**61 - 1), 2**61 - 1))}}}', '{"range": [0, 1, 1]}',
+     '{"ndarray": ["<f8", [1], [1]]}', '{"Decimal": "sNaN"}', '{"Decimal": "x"}',
+     '{"Fraction": [1, 0]}', '{"Fraction": [1, {"int": "0x1' + "0" * 9999 + '"}]}',
+     '{"date": "2024-13-01"}', '{"timedelta": [1e99]}', '{"deque": [[], -1]}'],
 )  # fmt: skip
 def test_forged_texts_are_refused(text: str) -> None:
     with pytest.raises(Opaque):
+        decode(text.encode())
+
+
+@pytest.mark.parametrize(
+    "part", ["[]", "[[[[[1]]]]]", "1", '""', '{"dict": [[], []]}', '{"set": [1]}']
+)
+def test_a_text_of_many_values_is_refused_before_it_is_read(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"[{','.join([part] * 2**21)}, 1]".encode()[: plain.LARGEST]
+    monkeypatch.setattr(f"{plain.__name__}.json", None)
+    with pytest.raises(TooLarge):
         decode(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["[,{" * 2**21, '"' * 2**22, "\\" * 2**22, ["a,b,[" * 2**20] * 2],
+    ids=["[", '"', "\\", "a"],
+)
+def test_commas_and_brackets_of_texts_are_no_values(value: object) -> None:
+    assert decode(encode(value)) == value
 
 
 @pytest.mark.slow

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import pkgutil
+from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import date, time, timedelta
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, Literal
 
 from rewardkit.errors import UsageError
@@ -84,27 +87,50 @@ def equal_values(value: Any, expected: Any, comparison: Comparison, tolerance: f
     >>> equal_values((2, [0.1 + 0.2]), [2, [0.3]], "float", 1e-6)
     True
     """
-    value, expected = _comparable(value), _comparable(expected)
-    if comparison == "unordered" and isinstance(value, list) and isinstance(expected, list):
+    if comparison == "unordered" and isinstance(value, _SEQUENCES) and isinstance(expected, list):
+        if len(value) != len(expected):
+            return False
         try:
-            value, expected = sorted(value, key=repr), sorted(expected, key=repr)
+            value, expected = (
+                sorted(one, key=lambda item: repr(_comparable(item))) for one in (value, expected)
+            )
         except ValueError:  # an integer with more digits than Python prints
             return False
-    if comparison == "float":
-        return _close_values(value, expected, tolerance)
-    return bool(value == expected)
+    close = tolerance if comparison == "float" else 0.0
+    return bool(value == expected) or _equal_values(value, expected, close)
+
+
+_SEQUENCES = (list, tuple, deque)
+_TIMES = (date, time, timedelta)
 
 
 def _comparable(value: Any) -> Any:
     """A value with tuples as lists, and booleans and whole floats as integers: equal lists of such
     values print alike."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, _SEQUENCES):
         return [_comparable(one) for one in value]
     if isinstance(value, dict):
-        named = {_json_key(key): _comparable(one) for key, one in value.items()}
-        return named if len(named) == len(value) else value
+        return _named({key: _comparable(one) for key, one in value.items()})
+    if isinstance(value, _TIMES):
+        return str(value)
+    value = _number(value)
     whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole else value
+
+
+def _number(value: Any) -> Any:
+    """A Decimal or a Fraction as the nearest float; any other value itself."""
+    if not isinstance(value, (Decimal, Fraction)):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return value
+
+
+def _named(value: dict[Any, Any]) -> dict[Any, Any]:
+    named = {_json_key(key): one for key, one in value.items()}
+    return named if len(named) == len(value) else value
 
 
 def _json_key(key: Any) -> Any:
@@ -114,16 +140,36 @@ def _json_key(key: Any) -> Any:
     return str(key) if isinstance(key, int) and key.bit_length() < LONGEST_KEY else key
 
 
-def _close_values(value: Any, expected: Any, tolerance: float) -> bool:
-    if isinstance(value, list) and isinstance(expected, list):
-        pairs = zip(value, expected, strict=False)
-        return len(value) == len(expected) and all(_close_values(*p, tolerance) for p in pairs)
-    if isinstance(value, dict) and isinstance(expected, dict):
-        same = value.keys() == expected.keys()
-        return same and all(_close_values(value[k], expected[k], tolerance) for k in expected)
-    if isinstance(value, (int, float)) and isinstance(expected, (int, float)):
+def _equal_values(value: Any, expected: Any, tolerance: float) -> bool:
+    """Compare part by part, up to the first that differs: the expected value bounds the work."""
+    if isinstance(expected, (list, tuple)):
+        if not isinstance(value, _SEQUENCES) or len(value) != len(expected):
+            return False
+        pairs = zip(value, expected, strict=True)
+        return all(_equal_values(*pair, tolerance) for pair in pairs)
+    if isinstance(expected, dict):
+        if not isinstance(value, dict) or len(value) != len(expected):
+            return False
+        value, expected = _named(value), _named(expected)
+        return value.keys() == expected.keys() and all(
+            _equal_values(value[key], one, tolerance) for key, one in expected.items()
+        )
+    if isinstance(expected, str) and isinstance(value, (*_TIMES, Decimal, Fraction)):
+        return expected in _texts(value)  # what JSON has no type for stands there as text
+    if isinstance(expected, (int, float)) and isinstance(value, (int, float, Decimal, Fraction)):
+        if value == expected:
+            return True
+        value = _number(value)
         return value == expected or _close(value, expected, tolerance)
     return bool(value == expected)
+
+
+def _texts(value: Any) -> set[str]:
+    try:
+        texts = {str(value)}
+    except ValueError:  # an integer with more digits than Python prints
+        return set()
+    return {*texts, value.isoformat()} if hasattr(value, "isoformat") else texts
 
 
 Checker = Callable[[str, str, str], object]

@@ -11,10 +11,12 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 from rewardkit.records import Sample
 from rewardkit.verifiers.code.scripts import (
+    LONG_NUMBER,
     called_names,
     needs_one_process,
     pytest_calls,
@@ -29,6 +31,9 @@ lists are `asserts`, LeetCode's `check` is `humaneval`, and KodCode's `pytest`."
 
 ALIASES = {"py": "python", "python3": "python", "c++": "cpp", "cc": "cpp", "cxx": "cpp"}
 """What else the languages of fenced blocks are called."""
+
+LONGEST_NUMBER = 50_000
+"""Digits of an integer in a reference, as in LiveCodeBench's grader."""
 
 LONGEST_TESTS = 256_000_000
 """Bytes that compressed tests may unpack to."""
@@ -130,9 +135,20 @@ def before_function(stub: str, function: str) -> str:
 def _parsed(text: str) -> Any:
     """The JSON value that a reference holds, or the text."""
     try:
-        return json.loads(text)
+        return _loaded(text)
     except (ValueError, RecursionError):
         return text
+
+
+def _loaded(text: str) -> Any:
+    """The value of JSON, whose integers may have more digits than Python reads unasked."""
+    return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"an integer of {len(digits):,} digits; at most {LONGEST_NUMBER:,}")
+    return int(Decimal(digits)) if LONG_NUMBER.search(digits) else int(digits)
 
 
 def _shape(value: Any, columns: Mapping[str, object]) -> Format:
@@ -182,16 +198,14 @@ def _call(given: Any, expected: Any) -> Case:
 
     As in APPS's own grader, a dict in a list's first place has its keys as integers if they are.
     """
-    arguments = (
-        [json.loads(line) for line in given.split("\n")] if isinstance(given, str) else given
-    )
+    arguments = [_loaded(line) for line in given.split("\n")] if isinstance(given, str) else given
     if not isinstance(arguments, list):
         raise ValueError(f"the arguments {arguments!r:.80} are not a list")
     if arguments and isinstance(arguments[0], dict) and not isinstance(given, str):
         with contextlib.suppress(ValueError):
             arguments = [{int(key): one for key, one in arguments[0].items()}, *arguments[1:]]
     if isinstance(expected, str) and isinstance(given, str):
-        return Case(arguments, (json.loads(expected),))
+        return Case(arguments, (_loaded(expected),))
     wrapped = isinstance(expected, list) and len(expected) == 1
     return Case(arguments, (expected, expected[0]) if wrapped else (expected,))
 
@@ -228,7 +242,7 @@ def _unpacked(value: Any) -> list[Any]:
     parsed = _parsed(value) if isinstance(value, str) else value
     if isinstance(parsed, str):
         unpacked = zlib.decompressobj().decompress(base64.b64decode(parsed), LONGEST_TESTS)
-        parsed = json.loads(_Text(io.BytesIO(unpacked)).load())
+        parsed = _loaded(_Text(io.BytesIO(unpacked)).load())
     if not isinstance(parsed, list):
         raise ValueError("the tests are not a list")
     return parsed

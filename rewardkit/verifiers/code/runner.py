@@ -104,7 +104,6 @@ _ENDS = {
     "memory": "it used more memory than allowed",
     "output": "it printed more than allowed",
     "threads": "it started more threads than allowed",
-    "opaque": "it returned an object that isn't a plain value",
 }
 
 
@@ -156,15 +155,15 @@ class Rules:
 
     def returned(self, outcome: Outcome, case: Case) -> Finding | None:
         """Compare what a function returned."""
-        given, expected = repr(case.given), repr(case.expected[0])
-        if outcome.ended != "returned":
-            return failed(outcome, ("input", given), ("expected", expected))
-        if any(
+        if outcome.ended == "returned" and any(
             equal_values(outcome.value, one, self.comparison, self.tolerance)
             for one in case.expected
         ):
             return None
-        sides = (("input", given), ("expected", expected), ("output", _repr(outcome.value)))
+        given, expected = ("input", _repr(case.given)), ("expected", _repr(case.expected[0]))
+        if outcome.ended != "returned":
+            return failed(outcome, given, expected)
+        sides = (given, expected, ("output", _repr(outcome.value)))
         return Finding(Failure.WRONG, "the result differs", sides)
 
 
@@ -183,6 +182,8 @@ def failed(outcome: Outcome, *sides: tuple[str, str]) -> Finding:
     error = lines[-1] if lines else f"it ended by {outcome.ended} {outcome.status}"
     statement = _STATEMENT.findall(stderr)
     reason = f"{statement[-1]}: {error}" if statement else error
+    if outcome.ended == "opaque":
+        reason = f"it returned what can't be compared: {outcome.value}"
     return Finding(failure, _short(_ENDS.get(outcome.ended, reason)), sides)
 
 

@@ -271,7 +271,6 @@ TOGETHER = {
         "import pytest\nfrom solution import leave\ndef test_s():\n"
         "    with pytest.raises(SystemExit) as e:\n        leave()\n    assert e.value.code == 2",
     ),
-    "a generator": ("next", ["g = count()\nassert next(g) == 1"]),
     "signature": ("inspect", ["import inspect\n"
     "assert len(inspect.signature(doubled).parameters)"]),
     "globals": ("getattr", "import solution\ndef test_s():\n"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rewardkit
+import rewardkit.judging
 from rewardkit.confinement import Isolation, choose_isolation
 from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample, Verdict
