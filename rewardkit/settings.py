@@ -166,6 +166,7 @@ _PLAIN = (
     inspect.Metadata,
     inspect.NoneType,
     inspect.StrType,
+    inspect.TupleType,
     inspect.UnionType,
     inspect.VarTupleType,
 )
@@ -198,6 +199,8 @@ def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
     if isinstance(kind, inspect.ListType | inspect.VarTupleType):
         items = _bare(kind.item_type)
         return f"a list of {_PLURALS[type(items)]}" if type(items) in _PLURALS else "a list"
+    if isinstance(kind, inspect.TupleType):
+        return f"a list of {len(kind.item_types)} texts"
     return _WORDS.get(type(kind), "something else")
 
 

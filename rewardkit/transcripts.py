@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 LONGEST_SPECIAL = 44
 """Characters of the longest special token that is dropped."""
@@ -46,6 +46,9 @@ _NAMES_OF_THE_MODEL = ("assistant", "model")
 _ENDS = ("/INST", "/TOOL_RESULTS", "tool▁outputs▁end", "tool▁output▁end")
 """Markers that end another's text; the model's follows."""
 
+Owner = Literal["text", "thinking", "call"] | None
+ANALYSIS = "<|channel|>analysis<|message|>"
+
 _REPEATED_IMAGE = re.compile(
     r"(<\|?\w{0,20}(?:image|img|video|audio|pad)\w{0,20}\|?>)\1+", re.IGNORECASE
 )
@@ -56,7 +59,7 @@ def model_text(text: str) -> str:
 
     A text without markers is the model's. Where decoding has dropped the special tokens, a line
     `assistant` after a line `user`, `tool` or `system` is a marker. Of gpt-oss's channels only
-    `final` is read.
+    `final` is read; thinking that no other channel follows stays, as a block that isn't closed.
 
     >>> model_text("<|im_start|>user\n\\boxed{4}?<|im_end|>\n<|im_start|>assistant\nNo.<|im_end|>")
     'No.'
@@ -67,7 +70,7 @@ def model_text(text: str) -> str:
     last = ""
     for part, owner, has_header in _turns(text, markers):
         if owner is not None and (has_header or part.strip()):
-            last = part if owner else ""
+            last = {"text": part, "thinking": ANALYSIS + part, "call": ""}[owner]
     return without_special_tokens(last).strip()
 
 
@@ -81,14 +84,13 @@ def _markers(text: str) -> re.Pattern[str] | None:
     return _MARKER if is_marked else None
 
 
-def _turns(text: str, markers: re.Pattern[str]) -> Iterator[tuple[str, bool | None, bool]]:
+def _turns(text: str, markers: re.Pattern[str]) -> Iterator[tuple[str, Owner, bool]]:
     """Yield each part between markers, its owner, and whether a header opens it.
 
-    The owner is True for the model's text, False for its thinking and its calls of tools in
-    channels, None for another's text.
+    The owner is None for another's text.
     """
-    owner: bool | None = True
-    enclosing: bool | None = True
+    owner: Owner = "text"
+    enclosing: Owner = "text"
     start, has_header = 0, False
     for match in markers.finditer(text):
         kind = match.lastgroup or "message"
@@ -103,14 +105,16 @@ def _turns(text: str, markers: re.Pattern[str]) -> Iterator[tuple[str, bool | No
     yield text[start:], owner, has_header
 
 
-def _owner(match: re.Match[str], kind: str, name: str) -> bool | None:
+def _owner(match: re.Match[str], kind: str, name: str) -> Owner:
     if kind in ("author", "channel", "message"):
         author, channel = match["author"] or "assistant", match["channel"] or ""
         if author.split()[:1] != ["assistant"]:
             return None
-        return channel.strip() in ("", "final") and "to=" not in author
+        if "to=" in author + channel:
+            return "call"
+        return "text" if channel.strip() in ("", "final") else "thinking"
     first = name.strip().partition(" ")[0].lower()
-    return True if name in _ENDS or first in _NAMES_OF_THE_MODEL else None
+    return "text" if name in _ENDS or first in _NAMES_OF_THE_MODEL else None
 
 
 def without_special_tokens(text: str) -> str:
@@ -163,7 +167,7 @@ def last_message(turns: object, role: str = "assistant") -> str:
 
     Parts of other kinds than text, such as images, are left out.
     """
-    return turns if isinstance(turns, str) else message_text(_last(turns, role))
+    return turns if isinstance(turns, str) else message_text(last_turn(turns, role))
 
 
 def message_text(message: Mapping[str, Any]) -> str:
@@ -180,12 +184,24 @@ def last_calls(turns: object) -> tuple[Mapping[str, Any], ...]:
     >>> last_calls([{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}])
     ({'function': {'name': 'f'}},)
     """
-    calls = _last(turns, "assistant").get("tool_calls")
+    calls = last_turn(turns).get("tool_calls")
     listed = calls if isinstance(calls, (list, tuple)) else ()
     return tuple(call for call in listed if isinstance(call, Mapping))
 
 
-def _last(turns: object, role: str) -> Mapping[str, Any]:
+def last_reasoning(turns: object) -> str:
+    """The thinking that a server separated from the assistant's last message; empty without any."""
+    return message_reasoning(last_turn(turns))
+
+
+def message_reasoning(message: Mapping[str, Any]) -> str:
+    """The thinking that a server separated from a message's content; empty if there is none."""
+    values = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def last_turn(turns: object, role: str = "assistant") -> Mapping[str, Any]:
+    """The last message of `role`; empty without one."""
     messages = turns if isinstance(turns, (list, tuple)) else ()
     own = (
         one for one in reversed(messages) if isinstance(one, Mapping) and one.get("role") == role

@@ -64,7 +64,7 @@ def test_a_tool_that_writes_the_markers_is_not_the_model(family: str) -> None:
             "<|channel|>analysis<|message|>4<|end|><|start|>assistant<|channel|>final<|message|>5",
             "5",
         ),
-        ("<|channel|>analysis<|message|>Perhaps 4", ""),
+        ("<|channel|>analysis<|message|>Perhaps 4", "<|channel|>analysis<|message|>Perhaps 4"),
         ("<|channel|>commentary to=f <|constrain|>json<|message|>{}<|call|>", ""),
         ("<|start|>assistant<|message|>5<|return|>", "5"),
         # a line of a text, not of a template

@@ -131,6 +131,8 @@ def _parameter(name: str) -> inspect.Parameter:
     pairs = "KEY=VALUE" if isinstance(kind, msgspec.inspect.DictType) else None
     if isinstance(kind, _LISTS):
         annotation, default = list[str] | None, None
+    elif isinstance(kind, msgspec.inspect.TupleType):
+        annotation = tuple[str, str] | None
     elif default is None:
         annotation = annotation | None
     option = typer.Option(

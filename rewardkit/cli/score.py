@@ -25,7 +25,7 @@ from rewardkit.cli.options import (
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.options import FolderOptions, VerdictOptions
-from rewardkit.thinking import Thinking
+from rewardkit.thinking import Thinking, ThinkingTags
 from rewardkit.verdict_tables import WORD, short_text
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ def score_command(
     task_args: Mapping[str, Any],
     reference_field: str | None,
     thinking: Thinking | None,
+    thinking_tags: ThinkingTags | None,
     verdict: VerdictOptions,
     folder: FolderOptions,
     shard: str | None,
@@ -306,7 +307,7 @@ def score_command(
 
     others = {"rescue": verdict.rescue, "confirm": verdict.confirm}
     opinions, verifier_args = SecondOpinions.given(verdict.verifier_args, second=second, **others)
-    of_files = {
+    of_files: dict[str, object] = {
         "verifier_field": verdict.verifier_field,
         "completion_field": completion_field,
         "label_field": label_field,
@@ -318,7 +319,8 @@ def score_command(
     }
     file, *more = _files(files)
     if rollouts := find_rollouts(file):
-        of_files |= {"thinking": thinking, "shard": shard, "ray": ray, "and": second, **others}
+        of_files |= {"thinking": thinking, "thinking_tags": thinking_tags}
+        of_files |= {"shard": shard, "ray": ray, "and": second, **others}
         refuse_given(of_files, "a training's folder")
         options = ReplayOptions(
             task=task,
@@ -350,6 +352,7 @@ def score_command(
     )
     judging: dict[str, Any] = {
         "thinking": thinking,
+        "thinking_tags": thinking_tags,
         "timeout": verdict.timeout,
         "opinions": opinions,
     }

@@ -19,7 +19,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
@@ -43,6 +43,7 @@ from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.redaction import redact
+from rewardkit.thinking import StopTexts, ThinkingTags, in_think_tags, thinking_is_open
 
 if TYPE_CHECKING:
     import aiohttp
@@ -336,6 +337,9 @@ class ServerClient:
     """Further fields of every request's body."""
     limit: ConcurrencyLimit
     prices: Prices
+    thinking_tags: ThinkingTags | None = None
+    stops_here: bool = False
+    """Whether stop texts are found here: the server finds them in the thinking, too."""
     most_in_flight: int = 0
     refusals: int = 0
     _gate: RequestGate | None = None
@@ -408,6 +412,15 @@ class ServerClient:
 
     async def _attempt(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
         """One attempt; a second at once if the server has another name for the limit of tokens."""
+        stops_here, without_stop = self.stops_here, replace(sampling, stop=())
+        reply = await self._sent(pool, request, without_stop if stops_here else sampling)
+        if sampling.stop and not stops_here and self._is_cut_in_thinking(reply.completion):
+            whole = await self._sent(pool, request, without_stop)
+            self.stops_here |= whole.completion != reply.completion
+            reply, stops_here = whole, True
+        return self._stopped(reply, sampling) if stops_here else reply
+
+    async def _sent(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
         body = self._body(request, sampling)
         try:
             content = await self._post(pool, body)
@@ -416,6 +429,20 @@ class ServerClient:
                 raise
             content = await self._post(pool, self._body(request, sampling))
         return read_reply(content, self.prices)
+
+    def _is_cut_in_thinking(self, completion: Completion) -> bool:
+        """Whether a completion ended, and not by its length, before an answer began."""
+        if completion.finish_reason != "stop" or completion.tool_calls:
+            return False
+        text = in_think_tags(completion.text, self.thinking_tags)
+        return thinking_is_open("", text) or bool(completion.reasoning and not text.strip())
+
+    def _stopped(self, reply: Reply, sampling: Sampling) -> Reply:
+        """The reply up to the first stop text after the thinking."""
+        text = StopTexts(sampling.stop, tags=self.thinking_tags).cut(reply.completion.text)
+        if text is None:
+            return reply
+        return replace(reply, completion=replace(reply.completion, text=text, finish_reason="stop"))
 
     async def _post(self, pool: ConnectionPool, body: Mapping[str, Any]) -> bytes:
         return await pool.send("POST", self.endpoint, seconds=self.seconds, body=body)

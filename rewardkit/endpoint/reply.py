@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.endpoint.errors import BadReply, BrokenReply, shortened
 from rewardkit.records import Completion, token_count
-from rewardkit.transcripts import last_calls
+from rewardkit.transcripts import last_calls, message_reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read_reply(body: bytes, prices: Prices) -> Reply:
     content = message.get("content" if "message" in choice else "text")
     counts, dropped = _token_counts(usage)
     used = counts.get("completion_tokens")
-    thinking_tokens, reasoning = _reasoning_tokens(usage), _reasoning(message)
+    thinking_tokens, reasoning = _reasoning_tokens(usage), message_reasoning(message)
     if content is None and reasoning:
         thinking_tokens = thinking_tokens or used  # all of it was thinking
     completion = Completion(
@@ -135,12 +135,6 @@ def _without_text(message: dict[str, Any]) -> str:
         return "the reply is a tool call without text"
     refusal = message.get("refusal")
     return f"the model refused: {shortened(refusal)}" if isinstance(refusal, str) else ""
-
-
-def _reasoning(message: dict[str, Any]) -> str:
-    """The thinking that the server separates from the content; empty if there is none."""
-    values = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:

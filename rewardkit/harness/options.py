@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about, types_of
-from rewardkit.thinking import Thinking
+from rewardkit.thinking import Thinking, ThinkingTags
 
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
@@ -107,6 +107,14 @@ class ThinkingOptions:
         about(
             "How to read a thinking block: strip ignores it, keep reads it if no answer follows. "
             "The default is the task's or the verifier's; to score a run again, the run's own."
+        ),
+    ] = None
+    thinking_tags: Annotated[
+        ThinkingTags | None,
+        about(
+            "What opens and closes a thinking block, where the model's tags aren't among those "
+            "that are known.",
+            metavar="OPEN CLOSE",
         ),
     ] = None
     thinking_token_budget: Annotated[
@@ -266,6 +274,7 @@ class CallbackKwargs(TypedDict, total=False):
     seed: int
     thinking_token_budget: int | None
     thinking: Thinking | None
+    thinking_tags: ThinkingTags | None
     reasoning_effort: str | None
     timeout: float | None
 

@@ -39,7 +39,7 @@ from rewardkit.protocols import (
 )
 from rewardkit.records import Sample, Verdict
 from rewardkit.thinking import text_to_read, thinking_of
-from rewardkit.transcripts import model_text, without_special_tokens
+from rewardkit.transcripts import ANALYSIS, model_text, without_special_tokens
 
 T = TypeVar("T")
 
@@ -162,7 +162,8 @@ def judge_many(
 def _judge_all(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
-    items = [_last_turn(text, sample) for text, sample in items]
+    keeps_thinking = thinking_of(verifier, options.thinking) == "keep"
+    items = [_last_turn(text, sample, keeps_thinking) for text, sample in items]
     if any(sample.references for _, sample in items):
         if not reads_list(verifier):
             return _judge_alternatives(verifier, items, options, control)
@@ -247,9 +248,11 @@ def _of_alternatives(verdicts: Sequence[Verdict]) -> Verdict:
     return best if best.correct else next(unjudged, best)
 
 
-def _last_turn(text: str, sample: Sample) -> Item:
+def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> Item:
     """The item to judge; where a transcript is cut, the column `conversation` has the whole."""
     last = model_text(text)
+    if last.startswith(ANALYSIS) and not keeps_thinking:
+        last = ""
     if last != text and last != without_special_tokens(text):
         sample = replace(sample, columns={"conversation": text, **sample.columns})
     return last, sample

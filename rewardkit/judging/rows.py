@@ -26,7 +26,7 @@ from rewardkit.records import (
     references_of,
     refuse_object,
 )
-from rewardkit.transcripts import last_calls, last_message
+from rewardkit.transcripts import last_calls, last_message, last_reasoning
 
 Row = Mapping[str, object]
 
@@ -184,7 +184,10 @@ def _item(completion: object, sample: Sample | Verdict) -> tuple[str, Sample] | 
         columns |= plain_columns({"conversation": completion})
     if calls := last_calls(completion):
         columns["tool_calls"] = list(calls)
-    return last_message(completion), replace(sample, columns=columns)
+    text = last_message(completion)
+    if not text.strip() and (reasoning := last_reasoning(completion)):
+        text = f"<think>{reasoning}</think>"  # so that a verifier that keeps thinking reads it
+    return text, replace(sample, columns=columns)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.settings import Count, read_value
+from rewardkit.thinking import ThinkingTags
 
 CLIENT_ARGUMENTS = (
     "api_key",
@@ -46,6 +47,7 @@ class EngineOptions:
     arguments: Mapping[str, object] = field(default_factory=dict)
     chat_template_args: Mapping[str, object] = field(default_factory=dict)
     reasoning_effort: str | None = None
+    thinking_tags: ThinkingTags | None = None
     thinking_token_budget: int | None = None
     """As in `Sampling`, where generation reads it: an engine must be started for it."""
 

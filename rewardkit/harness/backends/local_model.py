@@ -17,7 +17,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.store import model_folder
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
-from rewardkit.thinking import split_thinking
+from rewardkit.thinking import StopTexts, ThinkingTags, in_think_tags, split_thinking
 
 DTYPES = ("auto", "bfloat16", "float16", "float32")
 
@@ -94,7 +94,8 @@ class LocalModel:
 
     def reader(self, request: Request, sampling: Sampling) -> CompletionReader:
         """The reader of the request's completion."""
-        return CompletionReader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop)
+        tags = self._options.thinking_tags
+        return CompletionReader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop, tags)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Hashes of every file that decides the output."""
@@ -123,11 +124,13 @@ class CompletionReader:
         prompt: Prompt,
         stop_ids: Collection[int],
         stop: Sequence[str],
+        thinking_tags: ThinkingTags | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self._prompt = prompt
         self._stop_ids = stop_ids
-        self._stop = [text for text in stop if text]
+        self._thinking_tags = thinking_tags
+        self._stop = StopTexts(stop, prompt.text, thinking_tags)
         self._stream: Any = _stream(prompt.token_ids) if self._stop else None
         self._ids: list[int] = []
         self._text = ""
@@ -147,18 +150,11 @@ class CompletionReader:
                 self._find_stop(token)
 
     def _find_stop(self, token: int) -> None:
-        """Decode the token and end the text before a stop string."""
-        piece = self._decode(token)
-        self._text += piece
-        ends = []
-        for stop in self._stop if piece else ():
-            start = self._text.find(stop, max(0, len(self._text) - len(piece) - len(stop) + 1))
-            if start >= 0:
-                ends.append((start + len(stop), start))
-        if ends:
-            # the stop string that is complete first, as if characters came one by one
-            self._cut = self._text[: min(ends)[1]]
-            self.done = True
+        """Decode the token and end the text before a stop string after the thinking."""
+        if piece := self._decode(token):
+            self._text += piece
+            self._cut = self._stop.cut(self._text)
+            self.done = self._cut is not None
 
     def _decode(self, token: int) -> str:
         try:
@@ -180,7 +176,10 @@ class CompletionReader:
 
     def _thinking_tokens(self, text: str) -> int | None:
         """Number of tokens up to the end of the thinking; None without any."""
-        thinking, answer = split_thinking(text, self._prompt.text)
+        tags = self._thinking_tags
+        thinking, answer = split_thinking(
+            in_think_tags(text, tags), in_think_tags(self._prompt.text, tags)
+        )
         if not thinking:
             return None
         if not answer:

@@ -70,6 +70,7 @@ class OpenAIBackend:
             extra_fields=_body_fields(options),
             limit=ConcurrencyLimit(first, self._concurrency),
             prices=_prices(options),
+            thinking_tags=options.thinking_tags,
         )
         self._dropped_counts: list[str] = []
         self._wanted = self._allowed = self._concurrency
@@ -134,6 +135,11 @@ class OpenAIBackend:
             warnings.append(
                 "some of the server's token counts aren't whole numbers and are left out: "
                 + ", ".join(self._dropped_counts)
+            )
+        if self._client.stops_here:
+            warnings.append(
+                "the server ends completions at a stop text inside the thinking, so none were sent "
+                "from then on: completions are generated to their end, and cut here"
             )
         if self._allowed < self._wanted:
             warnings.append(

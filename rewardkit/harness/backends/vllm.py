@@ -25,6 +25,7 @@ from rewardkit.harness.store.model_folder import loading_error
 from rewardkit.judging.frames import child_output, socket_pair
 from rewardkit.protocols import Backend, Request
 from rewardkit.records import Completion, Sampling
+from rewardkit.thinking import THINK
 
 _SET_BY_US = (
     *(*LOCAL_OPTIONS, "model", "seed", "chat_template"),
@@ -98,9 +99,6 @@ def quieten() -> None:
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 
 
-THINKING_TAGS = {"reasoning_start_str": "<think>", "reasoning_end_str": "</think>"}
-"""What opens and closes a thinking block, unless --backend-arg reasoning_config says otherwise."""
-
 _MIN_CACHE = 2**28
 _CACHE_SHARE = 0.5
 _BLOCK = 128
@@ -133,7 +131,9 @@ def engine_arguments(
             arguments["kv_cache_memory_bytes"] = cache_bytes(local.text_config, requests, longest)
     if options.thinking_token_budget is not None:
         # the engine itself must know the tags, and tokenizes them
-        arguments |= {"skip_tokenizer_init": False, "reasoning_config": THINKING_TAGS}
+        opening, closing = options.thinking_tags or THINK
+        tags = {"reasoning_start_str": opening, "reasoning_end_str": closing}
+        arguments |= {"skip_tokenizer_init": False, "reasoning_config": tags}
     arguments |= options.arguments
     return {name: value for name, value in arguments.items() if value is not None}
 

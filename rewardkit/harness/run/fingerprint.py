@@ -76,6 +76,7 @@ _DEFAULTS: Mapping[str, Any] = {
     },
     "sampling.num_samples": 1,
     "thinking": None,
+    "thinking_tags": None,
     "timeout": None,
     "engine.dtype": "auto",
     "engine.chat_template": True,
@@ -99,7 +100,7 @@ def run_fingerprint(
             name: value for name, value in arguments.items() if name not in CLIENT_ARGUMENTS
         }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
-    flat |= {name: plan.settings.get(name) for name in ("thinking", "timeout")}
+    flat |= {name: plan.settings.get(name) for name in ("thinking", "thinking_tags", "timeout")}
     flat["tasks"] = [one.task.name for one in rendered]
     for one in rendered:
         hashes = task_hashes(one.task_plan)

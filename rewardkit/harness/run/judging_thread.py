@@ -21,7 +21,15 @@ from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Task, Verifier, VerifierCallable
 from rewardkit.records import Completion, Failure, Sample, Verdict
 from rewardkit.resolve import timeout_of
-from rewardkit.thinking import Thinking, text_to_read, thinking_is_open, thinking_of
+from rewardkit.thinking import (
+    THINK,
+    Thinking,
+    ThinkingTags,
+    in_think_tags,
+    text_to_read,
+    thinking_is_open,
+    thinking_of,
+)
 
 if TYPE_CHECKING:
     from rewardkit.verifiers.judge.verifier import Judge
@@ -47,6 +55,8 @@ class TaskVerifiers:
     """How much of a thinking block is read; None: as each verifier declares."""
     timeout: float | None = None
     """Seconds for a verdict; None: each verifier's own deadline."""
+    thinking_tags: ThinkingTags | None = None
+    """What opens and closes thinking, where the model's tags aren't among those that are known."""
     second: VerifierCallable | None = None
     """Judges as well, to compare its verdicts with the first's; `second_name` is its name."""
     second_name: str = ""
@@ -76,6 +86,14 @@ class Generated:
     """Makes its row from `verdict`, `flexible` and `second`."""
     given: Verdict | None = None
     """The verdict where there is nothing to judge: no completion, or no reference."""
+
+    def in_think_tags(self) -> Generated:
+        """The completion to judge with the common tags in place of a model's own."""
+        tags = self.verifiers.thinking_tags
+        if tags is None:
+            return self
+        completion = replace(self.completion, text=in_think_tags(self.completion.text, tags))
+        return replace(self, completion=completion, prompt=in_think_tags(self.prompt, tags))
 
 
 def generated(
@@ -116,7 +134,7 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
     `judge_many`."""
     rows: list[SampleRow] = []
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
-        same = [one for one in batch if one.verifiers is verifiers]
+        same = [one.in_think_tags() for one in batch if one.verifiers is verifiers]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
@@ -134,8 +152,9 @@ def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: 
         return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
     if completion.tool_calls and verdict.failure not in BEFORE_AN_ANSWER:
         return verdict
-    if verdict.correct is False and not completion.text:
-        without_text = completion.message or (ALL_THINKING if completion.thinking_tokens else "")
+    if verdict.correct is False and not completion.text and verdict.failure in BEFORE_AN_ANSWER:
+        only_thinking = completion.thinking_tokens or completion.reasoning
+        without_text = completion.message or (ALL_THINKING if only_thinking else "")
         if without_text:
             return verdict.with_failure(Failure.NO_ANSWER, without_text)
     if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
@@ -155,14 +174,18 @@ def _texts(
     verifier: VerifierCallable, batch: Sequence[Generated], thinking: Thinking | None
 ) -> list[str]:
     """What is judged of each completion: where the prompt opens a thinking block that is never
-    closed, with the opening tag."""
+    closed, with the opening tag; where thinking is kept and the server returned only that, it."""
     texts = [one.completion.text for one in batch]
-    if thinking_of(verifier, thinking) is None:
+    reads = thinking_of(verifier, thinking)
+    if reads is None:
         return texts
-    return [
-        f"<think>{text}" if thinking_is_open(one.prompt, text) and "<think" not in text else text
-        for text, one in zip(texts, batch, strict=True)
-    ]
+    opening, closing = THINK
+    for place, (text, one) in enumerate(zip(texts, batch, strict=True)):
+        if reads == "keep" and one.completion.reasoning and not text.strip():
+            texts[place] = f"{opening}{one.completion.reasoning}{closing}"
+        elif thinking_is_open(one.prompt, text) and not thinking_is_open("", text):
+            texts[place] = opening + text
+    return texts
 
 
 def _judged(

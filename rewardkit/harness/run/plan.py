@@ -201,6 +201,7 @@ class TaskPlan:
         """The verifiers for the answer style that the prompt asks for."""
         thinking, timeout = self.options.thinking, self.options.timeout
         own = verifiers_of_task(self.task, self.template.reading, thinking, timeout)
+        own = replace(own, thinking_tags=self.options.thinking_tags)
         return SecondOpinions(**self.opinions).added_to(own)
 
 

@@ -202,7 +202,8 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
     if only_thinking:
         reporter.warned(
             f"{only_thinking:,} of {len(rows):,} completions are thinking without an answer; raise "
-            "--max-tokens, or lower --reasoning-effort"
+            "--max-tokens, lower --reasoning-effort, or read answers in the thinking: "
+            "--thinking keep"
         )
     write_results(active.folder, summary, rows)
     return summary
@@ -284,6 +285,7 @@ def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
         "system_prompt": task_plan.template.system,
         "reading": task_plan.template.reading,
         "thinking": task_plan.options.thinking,
+        "thinking_tags": task_plan.options.thinking_tags,
         "timeout": task_plan.timeout,
         "prompt_hash": hashes["prompt"],
         "data_hash": hashes["data"],

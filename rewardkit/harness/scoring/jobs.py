@@ -313,6 +313,7 @@ class RunJob(_JobOptions):
             row.completion,
             row.finish_reason,
             message=row.verdict.message,
+            reasoning=row.reasoning,
             thinking_tokens=row.thinking_tokens,
             tool_calls=row.tool_calls,
         )

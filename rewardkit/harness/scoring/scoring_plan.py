@@ -35,7 +35,7 @@ from rewardkit.harness.tasks.defined.definition import definition_of, plain_defi
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Task, Verifier, isolation_of
-from rewardkit.thinking import Thinking
+from rewardkit.thinking import Thinking, ThinkingTags
 from rewardkit.verifiers.by_row import ByRow
 
 REFERENCE_PARAMETERS = ("marker",)
@@ -58,6 +58,8 @@ class VerifierChoice:
     """The task's own parameters."""
     thinking: Thinking | None = None
     """How much of a thinking block is read; None: as the task or the verifier declares."""
+    thinking_tags: ThinkingTags | None = None
+    """What opens and closes thinking, where the tags aren't among those that are known."""
     timeout: float | None = None
     """Seconds for a verdict; None: as the task or the verifier declares."""
     opinions: Mapping[str, Any] = field(default_factory=dict)
@@ -87,6 +89,8 @@ class VerifierChoice:
                 thinking = thinking or task.definition.thinking or None
             own = verifiers_of_task(task, reading, thinking, self.timeout)
             verifiers = self._with_parameters(own)
+        tags = (self.thinking_tags[0], self.thinking_tags[1]) if self.thinking_tags else None
+        verifiers = replace(verifiers, thinking_tags=tags)
         return SecondOpinions(**self.opinions).added_to(verifiers), task
 
     def _task(self) -> Task | None:
@@ -143,7 +147,8 @@ def file_fingerprint(*paths: Path) -> dict[str, str]:
 def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
     """The verifiers with their parameters, and what they read of thinking and the timeout if they
     are set."""
-    limits = {"thinking": verifiers.thinking, "timeout": verifiers.timeout}
+    names = ("thinking", "thinking_tags", "timeout")
+    limits = {key: getattr(verifiers, key) for key in names}
     of_verifiers = verifier_identities(verifiers)
     of_verifiers |= {key: str(value) for key, value in limits.items() if value}
     return {f"{name}.{key}": value for key, value in of_verifiers.items()}
@@ -335,13 +340,14 @@ def plan_rescoring(
     output: ScoreOutput,
     *,
     thinking: Thinking | None = None,
+    thinking_tags: ThinkingTags | None = None,
     timeout: float | None = None,
     opinions: Mapping[str, Any] | None = None,
 ) -> ScorePlan:
     """Plan to judge a run's completions again, with the installed verifiers of its tasks.
 
-    `thinking` replaces what the run read of thinking blocks, `timeout` its seconds for a verdict,
-    `opinions` its second opinions.
+    `thinking` replaces what the run read of thinking blocks, `thinking_tags` its tags, `timeout`
+    its seconds for a verdict, `opinions` its second opinions.
     """
     record = RunFolder(path).read_record()
     if not record and any(Shard.of_folder(entry.name) for entry in path.iterdir()):
@@ -352,7 +358,12 @@ def plan_rescoring(
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or merge the run first")
-    given = {"thinking": thinking, "timeout": timeout, "opinions": opinions}
+    given = {
+        "thinking": thinking,
+        "thinking_tags": thinking_tags,
+        "timeout": timeout,
+        "opinions": opinions,
+    }
     replaced = {name: value for name, value in given.items() if value}
     task_records = {name: {**one, **replaced} for name, one in record.get("tasks", {}).items()}
     resolved = {name: resolve_task(path, name, one) for name, one in task_records.items()}
@@ -388,7 +399,7 @@ def resolve_task(
     """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
     own = {key: task_record[key] for key in ("definition", "task_args") if key in task_record}
     judging = task_record.get("judging", {"task": name, **own})
-    replacing = ("thinking", "timeout", "opinions")
+    replacing = ("thinking", "thinking_tags", "timeout", "opinions")
     replaced = {key: task_record[key] for key in replacing if task_record.get(key)}
     try:
         choice = VerifierChoice(**{**judging, **replaced})

@@ -17,7 +17,7 @@ from rewardkit.harness.store.data_files import (
 from rewardkit.judging.rows import references_in
 from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
 from rewardkit.records import Completion, token_count
-from rewardkit.transcripts import last_calls, last_message
+from rewardkit.transcripts import last_calls, last_message, last_reasoning, last_turn
 
 COMPLETION_FIELDS = (
     *("completion", "response", "output", "generation", "completions", "responses", "outputs"),
@@ -204,9 +204,9 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
         for index, ((text, own), labelled) in enumerate(zip(texts, labels, strict=True)):
             near = [own, *around] if own else around
             completion = _completion(text, near, index if len(texts) > 1 else None)
-            if calls := _calls(own) if own else ():
-                completion = replace(completion, tool_calls=calls)
-            has_text = bool(calls) or text is not None
+            apart = _apart_from_text(own)
+            completion = replace(completion, **apart)
+            has_text = bool(apart) or text is not None
             if not has_text and (why := request_error(row)) is not None:
                 completion = Completion("", "error", message=why)
             found.append(FileCompletion(completion, labelled, has_text))
@@ -217,7 +217,8 @@ def completion_field(row: Mapping[str, Any]) -> str | None:
     """The first of the usual fields that holds a completion."""
     for name in COMPLETION_FIELDS:
         try:
-            if any(text is not None or _calls(own) for text, own in _texts(row.get(name))):
+            texts = _texts(row.get(name))
+            if any(text is not None or _apart_from_text(own) for text, own in texts):
                 return name
         except TypeError:
             continue
@@ -245,8 +246,7 @@ def _texts(value: Any) -> Iterator[Text]:
 def _texts_of_list(values: list[Any]) -> Iterator[Text]:
     objects = [value for value in values if isinstance(value, Mapping)]
     if any("role" in value for value in objects):
-        calls = last_calls(objects)
-        yield last_message(objects) or None, {"tool_calls": calls} if calls else {}
+        yield last_message(objects) or None, _apart_from_text(last_turn(objects))
     elif objects and all("type" in value for value in objects):  # the parts of one message
         yield _text_in({"content": objects}), {}
     elif not values:
@@ -273,9 +273,11 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
     raise TypeError("an object without a text")
 
 
-def _calls(own: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The calls of tools in a message, or in a server's choice."""
-    return last_calls([{"role": "assistant", **(own.get("message") or own)}])
+def _apart_from_text(own: Mapping[str, Any]) -> dict[str, Any]:
+    """What a server separated from the text of a message, or of its choice: calls, thinking."""
+    turns = [{"role": "assistant", **(own.get("message") or own)}]
+    apart = {"tool_calls": last_calls(turns), "reasoning": last_reasoning(turns)}
+    return {name: value for name, value in apart.items() if value}
 
 
 def _objects_around(row: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -27,7 +27,7 @@ from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
-from rewardkit.thinking import split_thinking
+from rewardkit.thinking import ThinkingTags, in_think_tags, split_thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,9 @@ def read_replies(
         if row.task == name and row.finish_reason != "error":
             if row.id not in samples:
                 samples[row.id] = task.sample({"id": row.id, **row.columns}, 0)
-            replies.append(_reply(row, samples[row.id], thinking, same_form=same_form))
+            tags = verifiers.thinking_tags
+            reply = _reply(row, samples[row.id], thinking, same_form=same_form, tags=tags)
+            replies.append(reply)
     return RunReplies(task, template, _judged(verifiers, replies))
 
 
@@ -166,7 +168,14 @@ def _prompt_of(
     return template
 
 
-def _reply(row: SampleRow, sample: Sample, thinking: str, *, same_form: bool) -> Reply:
+def _reply(
+    row: SampleRow,
+    sample: Sample,
+    thinking: str,
+    *,
+    same_form: bool,
+    tags: ThinkingTags | None = None,
+) -> Reply:
     if row.tool_calls:
         raise UsageError(
             f"{row.key} has tool calls that the server separated from its text, so the text to "
@@ -174,7 +183,8 @@ def _reply(row: SampleRow, sample: Sample, thinking: str, *, same_form: bool) ->
         )
     text = row.completion
     if thinking == "strip":
-        text = split_thinking(text, row.prompt or "")[1].lstrip()
+        common, prompt = in_think_tags(text, tags), in_think_tags(row.prompt or "", tags)
+        text = split_thinking(common, prompt)[1].lstrip()
     elif row.reasoning:
         text = f"<think>\n{row.reasoning}\n</think>\n\n{text}"
     changed = text != row.completion or not same_form
@@ -188,7 +198,7 @@ def _judged(verifiers: TaskVerifiers, replies: Sequence[Reply]) -> list[list[Rep
     verdicts = iter(
         judge_samples(
             verifiers.strict,
-            [one.text for one in changed],
+            [in_think_tags(one.text, verifiers.thinking_tags) for one in changed],
             [one.sample for one in changed],
             JudgingOptions(verifiers.timeout, thinking=verifiers.thinking),
             verifiers.control,

@@ -115,6 +115,17 @@ def test_a_stop_string_ends_the_text_before_it(backend: Local) -> None:
             assert completion == whole[key]
 
 
+def test_a_stop_string_inside_the_thinking_ends_nothing(backend: Local) -> None:
+    sent = requests(backend)[:2]
+    opened = [
+        replace(one, prompt=replace(one.prompt, text=f"{one.prompt.text}<think>")) for one in sent
+    ]
+    whole = complete(backend, opened, GREEDY)
+    stop = whole[sent[0].key].text[6:9]
+    assert complete(backend, opened, replace(GREEDY, stop=(stop,))) == whole
+    assert complete(backend, sent, replace(GREEDY, stop=(stop,))) != complete(backend, sent, GREEDY)
+
+
 def test_samples_of_one_prompt_differ_and_come_back(backend: Local) -> None:
     sent = requests(backend, samples=4)
     drawn = complete(backend, sent, DRAWN)

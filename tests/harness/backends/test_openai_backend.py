@@ -394,6 +394,35 @@ def test_thinking_that_the_server_keeps_apart_is_no_part_of_the_answer(
     assert found == Completion("5", "stop", 7, 3, reasoning="2 + 3", thinking_tokens=2)
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_stop_texts_that_a_server_finds_in_the_thinking_are_found_here(
+    server: OpenAIServer, apart: bool
+) -> None:
+    def behave(handler: Any, reply: dict[str, Any]) -> None:
+        cut = "stop" in server.received[-1]
+        thinking, answer = ("2 + 3", None) if cut else ("2 + 3\n= 5", "5\n6")
+        message = {"content": answer, "reasoning_content": thinking}
+        if not apart:
+            message = {"content": f"<think>{thinking}" + (f"</think>{answer}" if answer else "")}
+        reply["choices"][0]["message"] |= message
+        handler.answer(200, reply)
+
+    server.behaviour = dict.fromkeys("qrs", behave)
+    backend = backend_for(server, arguments={"concurrency": 1})
+    found = complete(backend, requests(backend, questions=list("qrs")), Sampling(stop=("\n",)))
+    text = "5" if apart else "<think>2 + 3\n= 5</think>5"
+    assert {(one.text, one.finish_reason) for one in found.values()} == {(text, "stop")}
+    assert ["stop" in body for body in server.received] == [True, False, False, False]
+    assert "stop text inside the thinking" in str(backend.describe()["warnings"])
+
+
+def test_stop_texts_are_the_server_s_where_nothing_is_cut_in_thinking(server: OpenAIServer) -> None:
+    backend = backend_for(server)
+    complete(backend, requests(backend, questions=["a"]), Sampling(stop=("\n",)))
+    assert [body["stop"] for body in server.received] == [["\n"]]
+    assert "warnings" not in backend.describe()
+
+
 TOOL = {"type": "function", "function": {"name": "f"}}
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import rewardkit
+from rewardkit.errors import UsageError
 from tests.harness.backends.openai_server import Handler, OpenAIServer, running_server
 from tests.support.commands import run_command
 
@@ -168,3 +170,68 @@ def test_scoring_reads_thinking_as_told(capsys: pytest.CaptureFixture[str]) -> N
     assert run_command("score", "kept", "--thinking", "strip", "-o", "again") == 0
     assert rows("again")["0"]["verdict"]["correct"] is False
     assert document("again/run.json")["tasks"]["math"]["thinking"] == "strip"
+
+
+@pytest.mark.usefixtures("folder")
+def test_kept_thinking_is_read_where_a_server_returns_nothing_else(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    THOUGHTS["c"] = (r"So it is \boxed{5}", None)
+    try:
+        assert evaluate(server) == 0
+        assert "read answers in the thinking: --thinking keep" in capsys.readouterr().err
+        assert run_command("score", "run", "-o", "again", "--thinking", "keep") == 0
+        assert evaluate(server, "--thinking", "keep", "--overwrite") == 0
+    finally:
+        THOUGHTS["c"] = ("Hm, hm", None)
+    for folder in ("run", "again"):
+        correct = {name: row["verdict"]["correct"] for name, row in rows(folder).items()}
+        assert correct == {"0": True, "1": False, "2": True}
+
+
+def _score(row: dict[str, Any], *more: str) -> bool | None:
+    Path("one.jsonl").write_text(json.dumps(row) + "\n")
+    command = ["score", "one.jsonl", "--verifier", "math", "-o", "scored", "--overwrite", *more]
+    assert run_command(*command) == 0
+    verdict: bool | None = next(iter(rows("scored").values()))["verdict"]["correct"]
+    return verdict
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_a_file_s_messages_may_hold_only_thinking(field: str) -> None:
+    message = {"role": "assistant", "content": None, field: r"\boxed{5}"}
+    choices = {"body": {"choices": [{"message": message, "finish_reason": "stop"}]}}
+    for row in (
+        {"messages": [{"role": "user", "content": "?"}, message], "reference": "5"},
+        {"completion": [message], "reference": "5"},
+        {"custom_id": "1", "response": choices, "error": None, "reference": "5"},
+    ):
+        assert _score(row) is False
+        assert _score(row, "--thinking", "keep") is True
+
+
+@pytest.mark.usefixtures("folder")
+def test_tags_of_one_s_own_mark_thinking_in_every_command(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tags = ("--thinking-tags", "<reason>", "</reason>")
+    guess = {"completion": r"<reason>\boxed{5}</reason> No idea.", "reference": "5"}
+    answer = {"completion": r"<reason>\boxed{6}</reason> \boxed{5}", "reference": "5"}
+    unclosed = {"completion": r"<reason>\boxed{5}", "reference": "5"}
+    assert [_score(row) for row in (guess, unclosed)] == [True, True]
+    assert [_score(row, *tags) for row in (guess, answer, unclosed)] == [False, True, False]
+    Path("rows.jsonl").write_text('{"question": "a", "answer": "5"}\n')
+    before, THOUGHTS["a"] = THOUGHTS["a"], ("", str(guess["completion"]))
+    try:
+        assert evaluate(server, *tags) == 0
+    finally:
+        THOUGHTS["a"] = before
+    assert rows("run")["0"]["verdict"]["correct"] is False
+    assert rows("run")["0"]["completion"] == guess["completion"]
+    assert run_command("score", "run", "-o", "again") == 0  # the run's record has the tags
+    assert rows("again")["0"]["verdict"]["correct"] is False
+    assert evaluate(server) == 1
+    assert "thinking_tags" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="thinking_tags is .*a list of 2 texts"):
+        rewardkit.evaluate("game24", model="tiny", thinking_tags=("<reason>",))  # type: ignore[arg-type]
