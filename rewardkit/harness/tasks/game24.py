@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,8 +27,6 @@ from rewardkit.verifiers.game24 import (
     four_numbers,
     game24,
     moves_to_target,
-    read_reply,
-    read_steps,
 )
 from rewardkit.verifiers.in_form import AnswerBlockFormat, rubric_in_form
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
@@ -366,19 +364,17 @@ class Game24Task:
         return _solve(sample).reply
 
     def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
-        """Show the outcomes, and lengths in tokens and in steps."""
+        """Show the outcomes, and lengths in tokens."""
         return game24_figures(rows)
 
 
 BINS = 20
-MOST_STEPS = 10
-"""Completions with this many steps or more share a row; a solution takes three."""
 
 
 def game24_figures(rows: Sequence[SampleRow]) -> list[Figure]:
-    """The shares of the outcomes, which add up to 1; lengths in tokens; lengths in steps."""
+    """The shares of the outcomes, which add up to 1; lengths in tokens."""
     judged = [row for row in rows if row.verdict.correct is not None]
-    return [_outcomes(judged), *_token_lengths(judged), _steps(judged)] if judged else []
+    return [_outcomes(judged), *_token_lengths(judged)] if judged else []
 
 
 def _outcomes(judged: Sequence[SampleRow]) -> Table:
@@ -417,20 +413,3 @@ def _token_lengths(judged: Sequence[SampleRow]) -> Iterator[Plot]:
     }
     note = f"ranges of {width} tokens, each drawn at its middle"
     yield Plot("Lengths in tokens", "tokens", "completions", series, note)
-
-
-def _steps(judged: Sequence[SampleRow]) -> Table:
-    """Accuracy by the number of steps in the completion."""
-    verdicts: dict[int, list[bool]] = defaultdict(list)
-    for row in judged:
-        steps = len(read_steps(read_reply(row.completion).working))
-        verdicts[min(steps, MOST_STEPS)].append(bool(row.verdict.correct))
-    return Table(
-        "Solution lengths in steps",
-        ["steps", "completions", "accuracy"],
-        [
-            [f"{steps} or more" if steps == MOST_STEPS else steps, len(own), sum(own) / len(own)]
-            for steps, own in sorted(verdicts.items())
-        ],
-        note="a step is a statement of arithmetic such as `a op b = c`, right or wrong",
-    )

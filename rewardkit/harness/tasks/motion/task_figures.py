@@ -123,7 +123,7 @@ MEASURES = {
 
 
 def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
-    """Errors as table and bars, errors by position, predictions beside truth, trajectories."""
+    """Errors as table and bars, errors by position, predictions beside truth."""
     groups: dict[str, list[SampleRow]] = defaultdict(list)
     for row in rows:
         name = str(row.columns.get("distribution", ""))
@@ -141,7 +141,6 @@ def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
         _bars("mae", groups),
         *(_beside_truth(name, group) for name, group in groups.items()),
         table,
-        *(plot for name, own in predictions.items() for plot in _trajectories(name, own)),
     ]
 
 
@@ -284,44 +283,3 @@ def _prediction_cells(row: SampleRow) -> list[Cell]:
         _BRACKETS.sub(r"\1", row.verdict.answer or f"none ({words(row.verdict.failure or '')})"),
         error if math.isfinite(error) else None,
     ]
-
-
-def _trajectories(name: str, predictions: Sequence[Prediction]) -> Iterator[Plot]:
-    """The replies with the least, the median and the largest error."""
-    ordered = sorted(predictions, key=lambda prediction: prediction.error)
-    count = len(ordered)
-    chosen = {"best": 0, "median": (count - 1) // 2, "worst": count - 1}
-    if count < len(chosen):
-        chosen = {f"{index + 1} of {count}": index for index in range(count)}
-    for which, place in chosen.items():
-        yield _trajectory(f"{name[:1].upper()}{name[1:]}, {which}", ordered[place])
-
-
-def _trajectory(title: str, prediction: Prediction) -> Plot:
-    given = [
-        tuple(point) if isinstance(point, (list, tuple)) else (point,)
-        for point in prediction.row.columns.get("points", ())
-    ]
-    series = {
-        "given": _plot_points(given, 1),
-        "true": _plot_points(prediction.targets, PREDICTED + 1),
-        "predicted": _plot_points(prediction.points, PREDICTED + 1),
-    }
-    dimensions = len(prediction.targets[0])
-    more = "; the plot shows the first two of three coordinates" if dimensions > 2 else ""
-    return Plot(
-        f"{title}: {prediction.row.key}",
-        "x" if dimensions > 1 else "position",
-        "y" if dimensions > 1 else "coordinate",
-        {name: points for name, points in series.items() if points},
-        note=f"mean absolute error {prediction.error:.3g}{more}",
-    )
-
-
-def _plot_points(points: Sequence[Coordinates], first: int) -> list[Point]:
-    """Coordinates by position from `first`; of points with several, the first two coordinates."""
-    placed = [
-        (point[0], point[1]) if len(point) > 1 else (float(position), point[0])
-        for position, point in enumerate(points, first)
-    ]
-    return [point for point in placed if all(map(math.isfinite, point))]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.metrics.figures import Plot, Table
-from rewardkit.harness.tasks.game24 import Game24Task, game24_figures
+from rewardkit.harness.tasks.game24 import game24_figures
 from tests.harness.metrics.making import row
 
 THREE_STEPS = "4 * 7 = 28\n8 / 8 = 1\n28 - 1 = 27\nAnswer: 4 * 7 - 8 / 8"
@@ -32,28 +32,12 @@ def test_right_unfinished_and_wrong_add_up_to_one() -> None:
     assert sum(share for _, share in rows.values()) == pytest.approx(1.0)
 
 
-def test_lengths_are_counted_in_steps() -> None:
-    assert table("Solution lengths in steps").rows == [
-        [0, 2, 0.0],
-        [3, 2, 0.5],
-        ["10 or more", 1, 0.0],
-    ]
-
-
 def test_every_completion_counts_once_in_the_histogram_of_tokens() -> None:
     (plot,) = [one for one in game24_figures(ROWS) if isinstance(one, Plot)]
     heights = {name: sum(point[1] for point in points) for name, points in plot.series.items()}
     assert heights == {"right": 1, "truncated": 2, "wrong": 2}
     assert plot.series["truncated"][-1] == (97.5, 2.0)
     assert plot.series["right"][6] == (32.5, 1.0)
-
-
-def test_the_perfect_reply_takes_three_steps() -> None:
-    task = Game24Task()
-    sample = task.load(data=None, split="test", seed=0)[0]
-    figures = task.figures([row(1, None, completion=task.perfect(sample))])
-    assert isinstance(figures[-1], Table)
-    assert figures[-1].rows == [[3, 1, 1.0]]
 
 
 def test_without_judged_rows_there_are_no_figures() -> None:

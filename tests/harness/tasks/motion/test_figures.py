@@ -161,36 +161,12 @@ def test_the_first_predictions_are_set_beside_the_truth() -> None:
     assert outside["q"][1:] == ["none (no answer)", None]
 
 
-def test_the_best_the_median_and_the_worst_trajectory_are_drawn() -> None:
-    rows = [reply(str(error), off_by(error / 10)) for error in (4, 0, 1, 2, 3)]
-    *_, best, median, worst = plots(motion_figures(rows))
-    titles = [plot.title for plot in (best, median, worst)]
-    assert titles == [
-        "In distribution, best: t/0/0",
-        "In distribution, median: t/2/0",
-        "In distribution, worst: t/4/0",
-    ]
-    assert worst.series["given"] == [(1.0, -4.0), (2.0, -3.0), (3.0, -2.0), (4.0, -1.0), (5.0, 0.0)]
-    assert worst.series["true"][0] == (6.0, 1.0)
-    assert worst.series["predicted"][-1] == pytest.approx((10.0, 5.4))
-
-
-def test_points_in_a_plane_are_drawn_in_it() -> None:
+def test_the_error_of_a_point_in_a_plane_is_the_mean_over_its_coordinates() -> None:
     true = "(1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0), (5.0, 0.0)"
     answer = "(1.0, 0.2), (2.0, 0.2), (3.0, 0.2), (4.0, 0.2), (5.0, 0.4)"
     figures = motion_figures([row("a", None, answer=answer, reference=true)])
     position = cells(figures, "Mean absolute error by position")
     assert [line[0] for line in position.values()] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.2])
-    trajectory = plots(figures)[-1]
-    assert (trajectory.x_label, trajectory.y_label) == ("x", "y")
-    assert trajectory.series["predicted"][-1] == (5.0, 0.4)
-
-
-def test_a_plot_of_points_in_space_shows_and_names_the_first_two_coordinates() -> None:
-    points = "(1, 2, 3), (2, 3, 4), (3, 4, 5), (4, 5, 6), (5, 6, 7)"
-    figures = motion_figures([row("a", None, answer=points, reference=points)])
-    assert plots(figures)[-1].series["true"][0] == (1.0, 2.0)
-    assert "the first two of three coordinates" in plots(figures)[-1].note
 
 
 def test_without_any_prediction_only_the_failures_are_shown() -> None:
