@@ -60,6 +60,8 @@ class Sql(Verifier):
     any order, unless the reference orders them: then rows that its order leaves tied may change
     places, and one that its LIMIT leaves out may take the place of one that is tied with it.
     Numbers are equal within a relative 1e-9. `columns="any"` lets columns come in any order.
+    `rules="bird"` and `"spider"` compare results as the execution accuracy published with BIRD and
+    with Spider's test suites does.
 
     >>> row = {"schema": "CREATE TABLE t (n); INSERT INTO t VALUES (1), (2);"}
     >>> Sql()("SELECT max(n) FROM t", Sample("SELECT n FROM t WHERE n > 1", columns=row)).correct
@@ -73,19 +75,25 @@ class Sql(Verifier):
 
     columns: Literal["ordered", "any"] = "ordered"
     databases: str = ""
+    rules: Literal["ours", "bird", "spider"] = "ours"
 
     def __post_init__(self) -> None:
+        if self.rules != "ours" and self.columns != "ordered":
+            raise ValueError(f"columns: rules={self.rules!r} says itself how columns are compared")
         if self.databases and not Path(self.databases).is_dir():
             raise ValueError(f"databases: there is no folder {self.databases!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict on `text`."""
+        read = _read_by_spider if self.rules == "spider" else str
         try:
             sources = _sources(sample.columns, self.databases)
-            expected = [_expected(source, sample.reference) for source in sources]
+            expected = [_expected(source, read(sample.reference)) for source in sources]
         except (ValueError, OSError, sqlite3.Error, sqlite3.Warning) as error:
             return Verdict.unjudged(f"the reference can't be run: {error}")
         query = _query(text)
+        if self.rules == "spider":
+            query = read(query.replace("value", "1"))
         if not query:
             return Verdict.wrong(Failure.NO_ANSWER, message="there is no query")
         for reference in expected:
@@ -105,23 +113,44 @@ class Sql(Verifier):
     def _flaw(self, query: str, reference: _Expected) -> tuple[Failure, str] | None:
         """Why the query's result isn't the reference's on one database; None if it is."""
         try:
-            result = _open(reference.source).result(query, len(reference.rows) + 1)
+            most = len(reference.rows) + 1 if self.rules == "ours" else ROWS
+            result = _open(reference.source).result(query, most)
         except _TooMuch as error:
             return Failure.TIMEOUT, str(error)
         except (ValueError, sqlite3.Error, sqlite3.Warning) as error:
             return Failure.WRONG, str(error)
-        if reference.reads and not result.reads:
+        if self.rules == "bird":
+            is_same = set(result.rows) == set(reference.rows)
+        elif self.rules == "spider":
+            is_same = self._is_same_by_spider(result, reference)
+        elif reference.reads and not result.reads:
             return Failure.WRONG, "it reads no table"
+        else:
+            is_same = any(map(reference.accepts, self._arranged(result, reference)))
+        return None if is_same else (Failure.WRONG, "the result isn't the reference's")
+
+    def _is_same_by_spider(self, result: _Result, reference: _Expected) -> bool:
+        if not (result.rows or reference.rows):
+            return True
+        rows, given = (list(map(_sorted_by_spider, one.rows)) for one in (reference, result))
+        if not (rows == given if reference.has_order else set(rows) == set(given)):
+            return False
+        counts = Counter(reference.rows)
+        return any(
+            arranged == reference.rows if reference.has_order else Counter(arranged) == counts
+            for arranged in self._arranged(result, reference)
+        )
+
+    def _arranged(self, result: _Result, reference: _Expected) -> Iterator[list[Row]]:
+        """The result's rows with their columns in each order in which they may be right."""
         for order in self._orders(result, reference):
-            if reference.accepts([tuple(row[i] for i in order) for row in result.rows]):
-                return None
-        return Failure.WRONG, "the result isn't the reference's"
+            yield [tuple(row[i] for i in order) for row in result.rows]
 
     def _orders(self, result: _Result, reference: _Expected) -> Iterator[Sequence[int]]:
         """The orders of the result's columns in which it may be the reference's."""
         if len(result.names) != len(reference.names) or len(result.rows) != len(reference.rows):
             return iter(())
-        if self.columns == "ordered":
+        if self.columns == "ordered" and self.rules != "spider":
             return iter([range(len(result.names))])
         fits = [
             [i for i in range(len(result.names)) if _same_rows(_column(result.rows, i), expected)]
@@ -151,6 +180,7 @@ class _Expected(_Result):
 
     source: _Source
     groups: list[_Group]
+    has_order: bool
 
     def accepts(self, rows: list[Row]) -> bool:
         """Whether as many rows as the reference has are its rows, in its order up to ties."""
@@ -167,6 +197,19 @@ def _query(text: str) -> str:
     answer = answer_block(text)
     query = fenced_block(text if answer is None else answer, *DIALECTS)
     return query.strip().rstrip(";").rstrip()
+
+
+def _read_by_spider(query: str) -> str:
+    """The query as Spider's evaluation runs it: without DISTINCT, with operators put together."""
+    for operator in (">", "<", "!"):
+        query = query.replace(f"{operator} =", f"{operator}=")
+    query = _DISTINCT.sub(lambda found: found["text"] or "", query)
+    return _THIS_YEAR.sub("2020", query)
+
+
+def _sorted_by_spider(row: Row) -> Row:
+    """The values in the order by which Spider's evaluation first compares rows."""
+    return tuple(sorted(row, key=lambda value: f"{value}{type(value)}"))
 
 
 @dataclass(frozen=True)
@@ -373,11 +416,16 @@ def _expected(source: _Source, query: str) -> _Expected:
     if len(result.rows) == ROWS:
         raise ValueError(f"its result has {ROWS:,} rows or more")
     groups = _groups(source, query, result)
-    return _Expected(result.rows, result.names, result.reads, source, groups)
+    has_order = "order by" in query.lower()
+    return _Expected(result.rows, result.names, result.reads, source, groups, has_order)
 
 
 _QUOTED = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]"
 _COMMENT = re.compile(rf"(?P<text>{_QUOTED})|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_DISTINCT = re.compile(
+    rf"(?P<text>{_QUOTED}|--[^\n]*|/\*.*?(?:\*/|\Z))|\bDISTINCT\b", re.DOTALL | re.IGNORECASE
+)
+_THIS_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
 _TOKEN = re.compile(rf"{_QUOTED}|\w+|\S")
 _LIMIT = re.compile(
     r"LIMIT\s+(?:(?P<skipped>\d+)\s*,\s*\d+|\d+(?:\s+OFFSET\s+(?P<offset>\d+))?)\Z", re.IGNORECASE

@@ -415,3 +415,81 @@ def test_fences_of_any_dialect(text: str) -> None:
     query = "SELECT name FROM pupil WHERE class = 1"
     assert _judged(text.replace("QUERY", query), query, SCHOOL).correct
     assert not _judged(text.replace("QUERY", "SELECT name FROM pupil"), query, SCHOOL).correct
+
+
+@pytest.mark.parametrize(
+    ("reference", "query", "ours", "bird", "spider"),
+    [
+        ("SELECT name FROM item", "SELECT name FROM item ORDER BY id DESC", True, True, True),
+        ("SELECT kind FROM item", "SELECT DISTINCT kind FROM item", False, True, True),
+        ("SELECT DISTINCT kind FROM item", "SELECT kind FROM item", False, True, True),
+        ("SELECT name FROM item ORDER BY id", "SELECT name FROM item", True, True, True),
+        (
+            "SELECT name FROM item ORDER BY id",
+            "SELECT name FROM item ORDER BY name",
+            False,
+            True,
+            False,
+        ),
+        (
+            "SELECT name FROM item ORDER BY price",
+            "SELECT name FROM item ORDER BY price, name",
+            True,
+            True,
+            False,
+        ),
+        ("SELECT id, name FROM item", "SELECT name, id FROM item", False, False, True),
+        ("SELECT name FROM item", "SELECT name, id FROM item", False, False, False),
+        (
+            "SELECT name FROM item ORDER BY price DESC LIMIT 1",
+            "SELECT name FROM item WHERE id IN (2, 3) ORDER BY id DESC LIMIT 1",
+            True,
+            False,
+            False,
+        ),
+        ("SELECT price * 0.1 * 3 FROM item", "SELECT price * 0.3 FROM item", True, False, False),
+        ("SELECT max(price) FROM item", "SELECT 9", False, True, True),
+        ("SELECT max(price) FROM item", "SELECT 9.0 FROM item LIMIT 1", True, True, True),
+        (
+            "SELECT name FROM item WHERE id > 9",
+            "SELECT id, name FROM item WHERE id > 8",
+            False,
+            True,
+            True,
+        ),
+        ("SELECT name FROM item WHERE id > 9", "DELETE FROM item", False, False, False),
+        (
+            "SELECT name FROM item WHERE id >= 4",
+            "SELECT name FROM item WHERE id > = 4",
+            False,
+            False,
+            True,
+        ),
+        (
+            "SELECT name FROM item WHERE id = 1",
+            "SELECT name FROM item WHERE id = value",
+            False,
+            False,
+            True,
+        ),
+        (
+            "SELECT id FROM item WHERE name = 'pen distinct'",
+            "SELECT id FROM item WHERE id > YEAR(CURDATE())",
+            False,
+            False,
+            True,
+        ),
+        ("SELECT name FROM item", "SELECT name FROM item WHERE id > 1", False, False, False),
+        ("SELECT name FROM item", "SELEC name FROM item", False, False, False),
+    ],
+)
+def test_published_rules(reference: str, query: str, ours: bool, bird: bool, spider: bool) -> None:
+    judged = [
+        _judged(query, reference, SHOP, rules=rules).correct for rules in ("ours", "bird", "spider")
+    ]
+    assert judged == [ours, bird, spider]
+
+
+def test_published_rules_leave_no_choice_of_columns() -> None:
+    with pytest.raises(ValueError, match="says itself how columns are compared"):
+        Sql(rules="bird", columns="any")
