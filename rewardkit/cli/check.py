@@ -216,7 +216,8 @@ def _check_offers(
             needs_broken = str(error.__cause__) in broken_offers.values()
             broken_offers[offer.kind, offer.name] = str(error)
             broken.append(f"{offer.name!r} needs it, too" if needs_broken else str(error))
-    return Finding(not broken, f"plugin {owner}: {len(own)} offers load", broken)
+    what = "its 1 offer loads" if len(own) == 1 else f"its {len(own)} offers load"
+    return Finding(not broken, f"plugin {owner}: {what}", broken)
 
 
 def _check_verifier(offers: registry.Registry, name: str, timeout: float | None) -> Finding:

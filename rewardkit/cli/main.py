@@ -7,6 +7,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +50,19 @@ _REMEDIES = {
     errno.EISDIR: "; a file is expected there, so move the folder away",
 }
 
+_WORDS = {
+    r"\AValue error, ": "",
+    r"\AInput should be a valid integer\b.*": "it must be a whole number",
+    r"\AInput should be a valid number\b.*": "it must be a number",
+    r"\AInput should be a valid boolean\b.*": "it must be true or false",
+    r"\AInput should be greater than or equal to ": "it must be at least ",
+    r"\AInput should be greater than ": "it must be above ",
+    r"\AInput should be less than or equal to ": "it must be at most ",
+    r"\AInput should be less than ": "it must be below ",
+    r"\AInput should be ": "it must be ",
+}
+"""Patterns of pydantic's messages, which Typer passes on, and our words for them."""
+
 HELP = (["--help"], ["-h"])
 """Arguments that ask for the list of all commands."""
 
@@ -87,11 +101,13 @@ class _Program(typer.core.TyperGroup):
 
 @contextlib.contextmanager
 def _printable_errors() -> Iterator[None]:
-    """Replace the message of Typer's errors, which Typer prints itself."""
+    """Word the message of Typer's errors, which Typer prints itself, as ours are worded."""
     try:
         yield
     except Exception as error:
         if isinstance(message := getattr(error, "message", None), str):
+            for theirs, ours in _WORDS.items():
+                message = re.sub(theirs, ours, message)
             error.message = printable(message)  # type: ignore[attr-defined]
         raise
 

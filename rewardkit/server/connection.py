@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
+import sys
 
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rewardkit.errors import UsageError
 
 HEAD_SECONDS = 10
 """Seconds between two looks at a connection; one without a new request at two looks is ended.
@@ -53,14 +58,40 @@ class Connection(H11Protocol):
 
 
 def run_app(app: Starlette, *, host: str, port: int, drain_seconds: int) -> None:
-    """Serve an application until SIGTERM; requests that have begun get `drain_seconds` more."""
-    uvicorn.run(
+    """Serve an application until SIGTERM; requests that have begun get `drain_seconds` more.
+
+    UsageError if the address can't be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise UsageError(
+            f"{host}, port {port}: {error.strerror or error}; choose another --port, or 0"
+        ) from error
+    config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=Connection,
         ws="none",
         access_log=False,  # it would hold tokens in paths
-        log_level="info",
+        log_level="warning",
         timeout_graceful_shutdown=drain_seconds,
     )
+    address = f"[{host}]" if ":" in host else host
+    with listener, contextlib.suppress(KeyboardInterrupt):
+        server = _Server(config, f"http://{address}:{listener.getsockname()[1]}")
+        server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which says its address in one line."""
+
+    def __init__(self, config: uvicorn.Config, address: str) -> None:
+        super().__init__(config)
+        self._address = address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        sys.stderr.write(f"running on {self._address} ; Ctrl-C ends it\n")
+        sys.stderr.flush()

@@ -351,3 +351,25 @@ def test_a_command_loads_no_other_ones() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "LOADED ['list']" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("eval --model m --limit abc", "'--limit': it must be a whole number"),
+        ("eval --model m --limit 1.5", "'--limit': it must be a whole number"),
+        ("eval --model m --temperature hot", "'--temperature': it must be a number"),
+        ("score f --timeout x", "'--timeout': it must be a number"),
+        ("view . --port 99999", "'--port': it must be at most 65535"),
+        ("view . --port -1", "'--port': it must be at least 0"),
+        ("serve --port x", "'--port': it must be a whole number"),
+        ("train --seed x", "'--seed': it must be a whole number"),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words(command: str, said: str) -> None:
+    end = rewardkit(*command.split())
+    assert end.status == 2
+    text = " ".join(end.err.replace("│", " ").split())
+    assert said in text
+    assert "Input should" not in text
+    assert "parse" not in text

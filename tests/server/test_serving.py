@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,3 +189,18 @@ def test_a_token_file_without_a_token_is_named(content: bytes | None, tmp_path: 
         file.write_bytes(content)
     with pytest.raises(UsageError, match="token file"):
         read_token(file)
+
+
+def test_a_port_in_use_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        end = rewardkit_command("view", tmp_path, "--port", port)
+    assert end.status == 2
+    assert f"127.0.0.1, port {port}: Address already in use" in end.err
+    assert "choose another --port" in end.err
+
+
+def test_a_server_prints_its_address_and_nothing_else() -> None:
+    address, process = start_server("--verifier", "exact")
+    assert address.startswith("http://127.0.0.1:")
+    assert end_server(process) == ""

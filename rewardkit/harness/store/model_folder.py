@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import os
+import re
 import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -112,11 +114,30 @@ def resolve(model: str) -> Path:
         if not (folder / "config.json").is_file():
             raise UsageError(_incomplete(folder))
         return folder
-    if folder.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1:
-        raise UsageError(
-            f"no model at {model!r}; give a checkpoint's folder or a hub id such as owner/name"
-        )
+    refuse_missing(model)
     return _download(model)
+
+
+_OF_TRAINING = re.compile(r"(?:checkpoint|step)[-_]?\d+|final")
+
+
+def refuse_missing(model: str) -> None:
+    """UsageError for a text that is a path by its form and names no folder.
+
+    So is owner/name if there is a folder `owner`, or if `name` is one that trainings write.
+    """
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return
+    is_path = path.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1
+    if is_path or path.parent.is_dir() or _OF_TRAINING.fullmatch(path.name):
+        beside = sorted(one.name for one in path.parent.glob("*") if one.is_dir())
+        close = difflib.get_close_matches(path.name, beside, n=1)
+        hint = f"; did you mean {str(path.parent / close[0])!r}?" if close else ""
+        raise UsageError(
+            f"no model at {model!r}{hint}; give a checkpoint's folder, or a hub id such as "
+            "owner/name (`hf download owner/name` prints its folder here)"
+        )
 
 
 def loading_error(what: str, error: Exception) -> UsageError:

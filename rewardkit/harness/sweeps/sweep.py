@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rewardkit import registry
 from rewardkit.errors import MissingExtra, RewardkitError, UsageError
+from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.metrics.measure import amounts_of, task_amounts
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
@@ -33,6 +35,7 @@ from rewardkit.harness.run.plan import (
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.run.run import RunSummary, run_all, summarise_run
 from rewardkit.harness.store.files import check_output_folder
+from rewardkit.harness.store.model_folder import refuse_missing
 from rewardkit.harness.store.run_folder import LOCK, REPORT, RUN, SUMMARY, RunFolder
 from rewardkit.harness.store.training_checkpoints import (
     STATE,
@@ -222,6 +225,10 @@ def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
 
     Names, prompts and data are checked first; after that, an error ends its own run only.
     """
+    kind = registry.installed().backend(choose_backend(plan.options, Reporter()))
+    if isinstance(kind, type) and issubclass(kind, LocalModel):
+        for model in plan.models:
+            refuse_missing(model)
     return _sweep(plan, plan.models, reporter)
 
 

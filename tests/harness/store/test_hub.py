@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from rewardkit.harness.run import plan as run_plan
 from rewardkit.harness.run.options import options_for
 from rewardkit.harness.run.plan import plan_for
 from rewardkit.harness.run.progress import Reporter
-from rewardkit.harness.store import data_files
+from rewardkit.harness.store import data_files, model_folder
 from rewardkit.harness.store.model_folder import cache_alone_if_offline, hub_is_reachable, resolve
+from tests.support.commands import rewardkit
 
 VARIABLES = ("HF_HUB_OFFLINE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
@@ -110,3 +112,39 @@ def test_a_wrong_model_is_refused_before_data_are_read_or_an_engine_is_imported(
     options = options_for(("gsm8k",), "WRONG", None, backend=backend)
     with pytest.raises(UsageError, match="no model at 'WRONG'"):
         plan_for(options, Reporter())
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("runs/checkpoint-20", "did you mean 'runs/checkpoint-200'?"),
+        ("runs/final", "no model at"),
+        ("runs/nome", "did you mean 'runs/none'?"),
+        ("elsewhere/checkpoint-7", "no model at"),
+        ("elsewhere/final", "no model at"),
+        ("elsewhere/step_000010", "no model at"),
+        ("checkpoint-20", "no model at"),
+        ("./runs/other", "no model at"),
+        ("a/b/checkpoint-3", "no model at"),
+    ],
+)
+def test_a_path_that_is_missing_is_not_looked_for_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "checkpoint-200").mkdir(parents=True)
+    (tmp_path / "runs" / "none").mkdir()
+    monkeypatch.setattr(model_folder, "_download", lambda model: Path("on the hub"))
+    command = ["eval", "--task", "game24", "--backend", "transformers", "--model", model]
+    for more in ([], ["--model", "x/y"]):
+        end = rewardkit(*command, *more)
+        assert end.status == 2
+        assert f"no model at {model!r}" in end.err
+        assert hint in end.err
+    assert not list(tmp_path.rglob("run.json"))
+
+
+@pytest.mark.parametrize("model", ["Qwen/Qwen2.5-0.5B", "owner/final-model", "owner/checkpoint"])
+def test_a_hub_id_is_looked_for_on_the_hub(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    monkeypatch.setattr(model_folder, "_download", lambda model: Path("on the hub"))
+    assert model_folder.resolve(model) == Path("on the hub")
