@@ -46,12 +46,4 @@ __all__ = [
 ]
 
 # imported on first use: plugins and workers would cost `--help` a tenth of a second
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "rewardkit.api": "compare evaluate load_run load_task load_verifier verify verify_batch",
-        "rewardkit.hookspecs": "hookimpl",
-        "rewardkit.protocols": "Bounded",
-        "rewardkit.registry": "Registry",
-    },
-)
+__getattr__, _ = lazy_names(__name__, __file__)

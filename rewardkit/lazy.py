@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from rewardkit.errors import MissingExtra
 
@@ -21,18 +23,27 @@ def needs_extra(extra: str, purpose: str) -> Iterator[None]:
         raise MissingExtra.needing(package, extra, purpose) from error
 
 
-def lazy_names(package: str, homes: Mapping[str, str], extra: str = "") -> Callable[[str], object]:
-    """Return a package's `__getattr__`.
+def lazy_names(
+    module: str, file: str, extra: str = ""
+) -> tuple[Callable[[str], object], list[str]]:
+    """Return a module's `__getattr__`, and the names that it imports on first use.
 
-    `homes` has, by module, the names that it defines, separated by spaces. MissingExtra names the
-    `extra` if a library that a module needs isn't installed.
+    They are what the module's `file` imports under `if TYPE_CHECKING`. MissingExtra names the
+    `extra` if a library that a name needs isn't installed.
     """
-    home_of = {name: module for module, names in homes.items() for name in names.split()}
+    home_of = {
+        alias.name: node.module
+        for block in ast.parse(Path(file).read_text(encoding="utf-8")).body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
 
     def attribute(name: str) -> object:
         if name not in home_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
         with needs_extra(extra, name) if extra else contextlib.nullcontext():
             return getattr(importlib.import_module(home_of[name]), name)
 
-    return attribute
+    return attribute, list(home_of)

@@ -80,27 +80,4 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.reading import numbers as numbers
     from rewardkit.verifiers.rubric import Rubric as Rubric
 
-_HOMES = {
-    "rewardkit.errors": "BackendError DataError MissingExtra RewardkitError Unavailable UsageError",
-    "rewardkit.harness.backends.engine_options": "EngineOptions",
-    "rewardkit.harness.metrics.at_k": "ComparesAnswers",
-    "rewardkit.harness.metrics.figures": "Bars Figure Plot ShowsFigures Table",
-    "rewardkit.harness.metrics.measure": "HasMeasures Measure",
-    "rewardkit.harness.metrics.metric": "Metric",
-    "rewardkit.harness.prompts.wording": "TaskWording WordedTask",
-    "rewardkit.harness.store.data_files": "hub_rows iterate_rows read_rows",
-    "rewardkit.harness.store.sample_row": "BriefVerdict SampleRow",
-    "rewardkit.hookspecs": "hookimpl",
-    "rewardkit.protocols": "Backend Bounded Combination ConfiguredTask FewshotTask HubTask "
-    "IgnoresOptions Judged Message Prompt RecordedTask Request SizedTask Task Verifier",
-    "rewardkit.records": "Completion Failure Sample Sampling Verdict",
-    "rewardkit.verifiers.arithmetic": "Expression NotArithmetic ascii_operators read_expression",
-    "rewardkit.verifiers.in_form": "AnswerBlockFormat InForm rubric_in_form",
-    "rewardkit.verifiers.r1_zero": "R1ZeroFormat",
-    "rewardkit.verifiers.reading": "after_marker answer_block boxes last_number numbers",
-    "rewardkit.verifiers.rubric": "Rubric",
-}
-
-__all__ = [name for names in _HOMES.values() for name in names.split()]
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__, __all__ = lazy_names(__name__, __file__)

@@ -50,7 +50,7 @@ class Offer:
         try:
             if self.value.endswith(".toml"):
                 return _load_task_file(self.value)
-            return pkgutil.resolve_name(self.value)
+            return _resolved(self.value)
         except Exception as error:  # whatever a plugin's module raises names the plugin
             raise PluginError(
                 f"plugin {self.owner!r} offers {self.name!r} as {self.value!r}, which can't be "
@@ -237,6 +237,9 @@ def _called(hook: pluggy.HookImpl, kind: str) -> Mapping[str, object]:
             f"{source} returns {offered!r}; it must return a mapping from names to offers"
         )
     return offered
+
+
+_resolved = functools.cache(pkgutil.resolve_name)
 
 
 def _load_task_file(path: str) -> Any:

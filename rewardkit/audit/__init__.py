@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "assert_sound", "audit"]
 
-__getattr__ = lazy_names(__name__, {"rewardkit.audit.run": "Audit assert_sound audit"})
+__getattr__, _ = lazy_names(__name__, __file__)

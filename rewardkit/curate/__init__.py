@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Curated", "Finding", "Settings", "curate"]
 
-__getattr__ = lazy_names(__name__, {"rewardkit.curate.run": "Curated Finding Settings curate"})
+__getattr__, _ = lazy_names(__name__, __file__)

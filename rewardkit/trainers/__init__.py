@@ -25,23 +25,6 @@ if TYPE_CHECKING:
     from rewardkit.trainers.training.train import train as train
     from rewardkit.trainers.training.training_rows import train_dataset as train_dataset
 
-_HOMES = {
-    "rewardkit.harness.tasks.game24": "game24_search_trace game24_solution",
-    "rewardkit.harness.tasks.motion.laws": "motion_sequences motion_solution",
-    "rewardkit.trainers.evaluation.callback": "EvaluationCallback",
-    "rewardkit.trainers.recipe_trainer": "MomentumGRPOTrainer",
-    "rewardkit.trainers.objectives": "k1 k2 k3",
-    "rewardkit.trainers.rollouts.callback": "RolloutsCallback",
-    "rewardkit.trainers.rollouts.replay": "replay",
-    "rewardkit.trainers.training.train": "TrainingResult train",
-    "rewardkit.trainers.training.training_rows": "train_dataset",
-}
-
-__all__ = [
-    name
-    for names in ("check_columns reward_func reward_funcs", *_HOMES.values())
-    for name in names.split()
-]
-
 # imported on first use: rewards need neither torch nor TRL
-__getattr__ = lazy_names(__name__, _HOMES, extra="train")
+__getattr__, __all__ = lazy_names(__name__, __file__, extra="train")
+__all__ += ["check_columns", "reward_func", "reward_funcs"]
