@@ -28,6 +28,9 @@ ROWS = 100_000
 VALUE_BYTES = 10_000_000
 """How long a text, a blob or a query may be."""
 
+PAGES = 65_536
+"""How many pages, of 4 KiB, the database of a schema may have."""
+
 RESULT_BYTES = 50_000_000
 """How long the texts and blobs of a result may be together."""
 
@@ -343,6 +346,7 @@ class _Database:
             cached_statements=0,  # a statement from the cache would not be authorised again
         )
         self._connection.execute("PRAGMA temp_store = MEMORY")
+        self._connection.execute(f"PRAGMA max_page_count = {PAGES}")
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         self._connection.text_factory = lambda held: held.decode("utf-8", "surrogateescape")

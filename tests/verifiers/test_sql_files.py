@@ -251,10 +251,18 @@ def test_a_schema_that_never_ends_is_unjudged() -> None:
     assert "the column 'schema': it takes more than 50,000,000 steps" in verdict.message
 
 
+def test_a_schema_that_fills_the_memory_is_unjudged() -> None:
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)"
+    schema = f"{TABLE} CREATE TABLE u AS {many} SELECT zeroblob(4000000) FROM n;"
+    verdict = Sql()(REFERENCE, Sample(REFERENCE, columns={"schema": schema}))
+    assert "the column 'schema': database or disk is full" in verdict.message
+
+
 def test_messages_name_what_a_schema_may_not_do() -> None:
     for schema, named in [
         ("ATTACH 'x.sqlite' AS s", "may only CREATE and INSERT in memory, not ATTACH x.sqlite"),
         (f"{TABLE} DELETE FROM t", "not DELETE t"),
+        (f"{TABLE} UPDATE sqlite_master SET sql = ''", "may not be modified"),
         (f"{TABLE} PRAGMA journal_mode = WAL", "not PRAGMA journal_mode"),
     ]:
         assert named in Sql()("SELECT 1", Sample("SELECT 1", columns={"schema": schema})).message
