@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -28,6 +29,7 @@ from rewardkit.harness.prompts.wording import (
 )
 from rewardkit.protocols import Message, Tool
 from rewardkit.records import Sample
+from rewardkit.settings import read_section
 
 BLOCKS = ("system", "opening", "example", "reply")
 USER = "user"
@@ -278,7 +280,7 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
         )
 
 
-class _Settings(msgspec.Struct, forbid_unknown_fields=True):
+class _Settings(msgspec.Struct):
     """The settings of the front matter."""
 
     reading: str | None = None
@@ -290,9 +292,10 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 def _read_settings(name: str, front_matter: str) -> _Settings:
     try:
-        return msgspec.toml.decode(front_matter, type=_Settings)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        contents = tomllib.loads(front_matter)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(
-            f"prompt {name!r}: its settings can't be read: {error}; it may set reading, about and "
+            f"prompt {name!r}: its settings aren't TOML: {error}; it may set reading, about and "
             "reply (texts), stop (a list of texts) and shows ('example' or 'long')"
         ) from error
+    return read_section(_Settings, contents, f"prompt {name!r}")
