@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import os
+import resource
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -57,6 +58,35 @@ def memory_limit(root: Path = Path("/")) -> int:
     """Return the smallest of the machine's memory and the container's limit, in bytes."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min((machine, *_limits(root, "memory", _memory)))
+
+
+def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """Return how many processes the kernel has killed for lack of memory; 0 if it doesn't say."""
+    try:
+        counts = dict(line.split() for line in vmstat.read_text().splitlines())
+    except OSError:
+        return 0
+    return int(counts.get("oom_kill", 0))
+
+
+_ULIMITS = {
+    resource.RLIMIT_AS: "bytes of virtual memory (ulimit -v)",
+    resource.RLIMIT_DATA: "bytes of data (ulimit -d)",
+    resource.RLIMIT_STACK: "bytes of stack (ulimit -s)",
+    resource.RLIMIT_CPU: "seconds of CPU time (ulimit -t)",
+    resource.RLIMIT_NOFILE: "open files (ulimit -n)",
+    resource.RLIMIT_FSIZE: "bytes of a file (ulimit -f)",
+}
+
+
+def too_low_limit(needed: Mapping[int, int], process: str) -> str:
+    """Return which limit of this process, by its number, is below what another needs, or ""."""
+    for limit, amount in needed.items():
+        hard = resource.getrlimit(limit)[1]
+        if hard != resource.RLIM_INFINITY and amount > hard:
+            name = _ULIMITS[limit]
+            return f"the limit is {hard:,} {name}, and {process} needs {amount:,}; raise it"
+    return ""
 
 
 def _limits(root: Path, controller: str, read: Callable[[Path], int | None]) -> Iterator[int]:

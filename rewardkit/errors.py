@@ -78,3 +78,7 @@ class Unavailable(RewardkitError):
 
 class ConfinementError(RewardkitError):
     """Programs can't be confined here, or a jail failed by itself."""
+
+
+class KilledForMemory(ConfinementError):
+    """The kernel ended a program, or what runs it, because the machine's memory was used up."""

@@ -77,6 +77,22 @@ class Verifier:
         """
         return [Verdict.of(self(text, sample)) for text, sample in items]
 
+    def judge_within(
+        self,
+        items: Sequence[tuple[str, Sample]],
+        seconds: Sequence[float],
+        *,
+        max_wall: float,
+        workers: int | None,
+    ) -> Sequence[Verdict | Exception]:
+        """Return what `judge_batch` does, each verdict within its seconds and `max_wall` by the
+        clock.
+
+        A verifier whose processes it can end has a method of its own. In place of a verdict it
+        returns what was raised for that text alone, which is then judged once more.
+        """
+        return self.judge_batch(items)
+
     def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
         """Return (label, value) pairs for `verify --explain`: how both sides were read, and what
         was compared."""

@@ -9,6 +9,7 @@ import json
 import marshal
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -19,9 +20,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from rewardkit.confinement.jobs import Budget, Job, Keeper, Outcome, communicate, memory_file
+from rewardkit.available_resources import killed_for_memory
+from rewardkit.confinement.jobs import (
+    Allowance,
+    Budget,
+    Job,
+    Keeper,
+    Outcome,
+    communicate,
+    memory_file,
+)
 from rewardkit.confinement.plain import encode
-from rewardkit.errors import ConfinementError, UnknownName
+from rewardkit.errors import ConfinementError, KilledForMemory, UnknownName
 
 Isolation = Literal["namespaces", "landlock", "none"]
 """The levels, best first; "none" confines nothing."""
@@ -67,7 +77,8 @@ class Jail:
 
     Every job is a new process: nothing goes from one to the next but the files of `build`. Another
     program, or another `budget`, gets a new place. `packages` can be imported besides the standard
-    library; with `prelude`, the names that programs for competition sites rely on are there.
+    library; with `prelude`, the names that programs for competition sites rely on are there. `time`
+    is for all jobs together: one for which nothing is left has the outcome "timeout".
     ConfinementError when the machinery itself fails; nothing that a program does causes that.
     """
 
@@ -79,7 +90,10 @@ class Jail:
         readable: Sequence[str] = (),
         packages: Sequence[str] = (),
         prelude: bool = False,
+        time: Allowance | None = None,
     ) -> None:
+        self._time = time or Allowance()
+        self._kills = killed_for_memory()
         self.isolation = choose_isolation() if isolation == "auto" else isolation
         self.budget = budget
         self._options = (tuple(readable), tuple(packages))
@@ -129,15 +143,16 @@ class Jail:
         if self._beside is None:
             readable, packages = self._options
             self._beside = Jail(
-                isolation=self.isolation, readable=readable, packages=packages
+                isolation=self.isolation, readable=readable, packages=packages, time=self._time
             ).__enter__()
         self._beside.budget = self.budget
+        if self._time.is_over():
+            return Outcome("timeout")
         ours, theirs = socket.socketpair()
         text = marshal.dumps([list(names), tests])
         tester = self._beside._job(_python(""), ["test"], text, secrets.token_hex(), ours)
         program = self._job(_python(source, "solution"), ["serve"], link=theirs)
-        self._communicate([tester, program])
-        return _joined(tester.outcome(), program.outcome())
+        return _joined(*self._communicate([tester, program]))
 
     def build(self, command: Sequence[str], files: Mapping[str, bytes]) -> Outcome:
         """Run a compiler on files; both are in a folder that stays until the jail is closed."""
@@ -150,9 +165,9 @@ class Jail:
     def _outcome(
         self, program: dict[str, Any], task: Sequence[str], stdin: bytes, nonce: str = ""
     ) -> Outcome:
-        job = self._job(program, task, stdin, nonce)
-        self._communicate([job])
-        return job.outcome()
+        if self._time.is_over():
+            return Outcome("timeout")
+        return self._communicate([self._job(program, task, stdin, nonce)])[0]
 
     def _job(
         self,
@@ -164,7 +179,7 @@ class Jail:
     ) -> Job:
         if not self._open:
             raise ConfinementError("the jail isn't open: use it in a `with` statement")
-        return Job(self._keeper_of(program), task, stdin, nonce, link)
+        return Job(self._keeper_of(program), task, stdin, nonce, link, self._time)
 
     def _keeper_of(self, program: dict[str, Any]) -> Keeper:
         """The keeper that has loaded a program, with this budget; a new one if that is spent."""
@@ -181,9 +196,17 @@ class Jail:
             self._keeper.control.close()
             self._keeper = None
 
-    def _communicate(self, jobs: Sequence[Job]) -> None:
+    def _communicate(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run jobs, and return their outcomes."""
         try:
             communicate(jobs)
+            outcomes = [job.outcome() for job in jobs]
+            if any((one.ended, one.status) == ("signal", signal.SIGKILL) for one in outcomes):
+                self._check_kills()
+        except ConfinementError:
+            self.close()
+            self._check_kills()
+            raise
         except BaseException as error:
             self.close()  # after an interrupt, too: its reply must not become the next one's
             if isinstance(error, OSError):
@@ -192,6 +215,15 @@ class Jail:
                     "limit (ulimit -n), or judge fewer programs at once"
                 ) from error
             raise
+        self._time.take(outcomes)
+        return outcomes
+
+    def _check_kills(self) -> None:
+        """Raise KilledForMemory if the kernel has killed processes since this jail was made."""
+        if killed_for_memory() > self._kills:
+            raise KilledForMemory(
+                "the machine's memory was used up, and the kernel ended a program"
+            )
 
 
 def _python(source: str, name: str = "__main__") -> dict[str, Any]:

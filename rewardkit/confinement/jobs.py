@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import resource
 import select
 import signal
 import socket
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from rewardkit.available_resources import too_low_limit
 from rewardkit.confinement.plain import LARGEST, Opaque, decode
 from rewardkit.errors import ConfinementError
 
@@ -42,6 +44,7 @@ class Budget:
         """Return what a keeper needs to know."""
         resources = {
             "RLIMIT_AS": self.memory,
+            "RLIMIT_DATA": self.memory,
             "RLIMIT_CPU": math.ceil(self.cpu_seconds),
             "RLIMIT_NOFILE": self.open_files,
             "RLIMIT_FSIZE": self.file_bytes,
@@ -50,6 +53,33 @@ class Budget:
             "RLIMIT_MEMLOCK": 0,
         }
         return {**asdict(self), "resources": resources}
+
+    def check(self) -> None:
+        """Raise ConfinementError if a limit of this process leaves programs less than this.
+
+        A program that lacks what it is promised would be wrong for it.
+        """
+        resources = self.limits()["resources"]
+        needed = {getattr(resource, name): amount for name, amount in resources.items()}
+        if reason := too_low_limit(needed, "a program"):
+            raise ConfinementError(reason)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """The seconds that all jobs of a jail have left: of processor time, and by the clock."""
+
+    cpu_seconds: float = math.inf
+    wall_seconds: float = math.inf
+
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return min(self.cpu_seconds, self.wall_seconds) <= 0
+
+    def take(self, outcomes: Sequence[Outcome]) -> None:
+        """Subtract what jobs took that ran beside each other."""
+        self.cpu_seconds -= sum(outcome.cpu_seconds for outcome in outcomes)
+        self.wall_seconds -= max(outcome.seconds for outcome in outcomes)
 
 
 Ended = Literal[
@@ -92,6 +122,7 @@ class Keeper:
         self.control = control
         self.budget = budget
         self.stage = ""
+        self.since = time.monotonic()
         self.spent = False
 
     def reply(self) -> dict[str, Any] | None:
@@ -102,7 +133,7 @@ class Keeper:
                 reply = json.loads(self.control.recv(2**14) or b"{}")
                 break
         if "stage" in reply:
-            self.stage = reply["stage"]
+            self.stage, self.since = reply["stage"], time.monotonic()
             return None
         self.spent = bool(reply.pop("spent", True))
         if not reply and self.stage == "ready":  # it ended as it compiled the program
@@ -113,7 +144,7 @@ class Keeper:
 class Job:
     """A job that a keeper has been given. `communicate` runs it to its end.
 
-    `nonce` is what it reports when all of its text has run.
+    `nonce` is what it reports when all of its text has run; `time` is what it may take at most.
     """
 
     def __init__(
@@ -123,17 +154,22 @@ class Job:
         stdin: bytes = b"",
         nonce: str = "",
         link: socket.socket | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
+        most = allowance or Allowance()
+        cpu = min(most.cpu_seconds, keeper.budget.cpu_seconds)
+        self._wall = min(most.wall_seconds, keeper.budget.wall_seconds)
         self.ended: dict[str, Any] | None = None
         self._keeper = keeper
-        self._message = "\0".join([*task, *filter(None, [nonce])]).encode()
+        limits = (f"{cpu:.3f}", f"{self._wall:.3f}")
+        self._message = "\0".join([*limits, *task, *filter(None, [nonce])]).encode()
         self._nonce = nonce
         self._stdin = stdin
         self._link = link
         self._over = False
         self._buffers: dict[int, bytearray] = {}
         self._output: list[bytearray] = []
-        self._deadline = time.monotonic() + keeper.budget.wall_seconds
+        self._start = time.monotonic()
 
     def start(self) -> None:
         """Hand it to the keeper."""
@@ -166,9 +202,9 @@ class Job:
 
     def check_time(self) -> None:
         """Raise ConfinementError if the keeper should have ended it long ago."""
-        late = time.monotonic() - self._deadline
+        late = time.monotonic() - max(self._start, self._keeper.since) - self._wall
         if late > 0 and self._keeper.stage == "ready":  # it takes too long to compile
-            self.ended = {"ended": "timeout"}
+            self.ended = {"ended": "timeout", "seconds": self._wall}
             self._keeper.spent = True
         elif late > (_GRACE if self._keeper.stage else _START_SECONDS):
             raise ConfinementError("a jail did not answer in time: is the machine overloaded?")

@@ -72,12 +72,12 @@ def confine(resources: Mapping[str, int], rules: int | None, restrict: Restricti
     if rules is not None:
         landlock.restrict(rules)
     for name, amount in resources.items():
-        _limit(getattr(resource, name), amount)
+        limit(getattr(resource, name), amount)
     if restrict is not None:
         restrict()
 
 
-def _limit(kind: int, amount: int) -> None:
+def limit(kind: int, amount: int) -> None:
     """Lower a limit; that of the stack softly, for programs that raise it themselves.
 
     Time ends softly a second before it ends by force: the signal then says why the process ended,

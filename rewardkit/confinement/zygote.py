@@ -18,7 +18,9 @@ import importlib
 import importlib.util
 import json
 import marshal
+import math
 import os
+import resource
 import select
 import signal
 import site
@@ -233,6 +235,7 @@ class Keeper:
             return True
         if not message:
             return False
+        cpu, wall, message = message.split(b"\0", 2)
         descriptors = struct.unpack(f"{len(ancillary[0][2]) // 4}i", ancillary[0][2])
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
@@ -242,10 +245,11 @@ class Keeper:
         linked = len(descriptors) > program.LINK
         child = fork()
         if child == 0:
+            program.limit(resource.RLIMIT_CPU, max(1, math.ceil(float(cpu))))
             program.main(message, self._program, self._restrict, self._failing, linked)
         if linked:  # the other jail must notice when the job ends
             os.dup2(program.RESULT, program.LINK)
-        os.write(self._control, self._watch(child))
+        os.write(self._control, self._watch(child, float(cpu), float(wall)))
         return True
 
     def _restrict(self) -> None:
@@ -290,14 +294,14 @@ class Keeper:
         own = (scratch, read if kind == "execute" else landlock.ALL)
         return _moved(landlock.ruleset([*_rights(self._place.readable, read), own]))
 
-    def _watch(self, child: int) -> bytes:
+    def _watch(self, child: int, cpu_seconds: float, wall_seconds: float) -> bytes:
         """Wait until the job ends or passes a limit; end all that is left of it, and tell how."""
         start = time.monotonic()
         process = os.pidfd_open(child)
         self._poll.register(process, select.POLLIN)
         ended = ""
         while not (events := self._poll.poll(_INTERVAL * 1000)):
-            if time.monotonic() - start > self._limits["wall_seconds"]:
+            if time.monotonic() - start > wall_seconds:
                 ended = "timeout"
             elif self._threads() > self._limits["threads"]:
                 ended = "threads"
@@ -313,14 +317,17 @@ class Keeper:
             return json.dumps({"failed": cause}).encode()
         if events and process not in ready:
             ended = "killed"  # the caller wants it, or has gone
-        return self._told(ended, time.monotonic() - start, *self._end(child))
+        return self._told(ended, time.monotonic() - start, cpu_seconds, *self._end(child))
 
-    def _told(self, ended: str, seconds: float, status: int, used: Any) -> bytes:
+    def _told(
+        self, ended: str, seconds: float, cpu_seconds: float, status: int, used: Any
+    ) -> bytes:
         cpu = used.ru_utime + used.ru_stime
         signalled = os.WIFSIGNALED(status)
         number = os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
-        in_time = cpu <= self._limits["cpu_seconds"] - 0.1
-        if not ended and signalled and (number == signal.SIGXCPU or not in_time):
+        by_time = signalled and (number == signal.SIGXCPU or cpu > cpu_seconds - 0.1)
+        late = cpu_seconds < self._limits["cpu_seconds"] and cpu > cpu_seconds + 0.1
+        if not ended and (by_time or late):
             ended = "timeout"
         ended = ended or ("signal" if signalled else "exit")
         spent = self._tired() or (self._empty and self._empty != _traces())

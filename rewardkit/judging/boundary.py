@@ -5,6 +5,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import _thread
 import json
+import math
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from rewardkit.available_resources import available_cores
-from rewardkit.errors import UsageError
+from rewardkit.errors import KilledForMemory, UsageError
 from rewardkit.judging.crashes import (
     Control,
     Crash,
@@ -175,7 +176,7 @@ def _judge_single(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
     """Return the verdicts on items with one reference each."""
-    options = options.of(verifier)
+    given, options = options, options.of(verifier)
     allowed = options.seconds * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)
 
@@ -184,7 +185,14 @@ def _judge_single(
     ) -> list[Outcome]:
         if thinking is not None:
             some = [(text_to_read(text, thinking), sample) for text, sample in some]
-        return _outcomes(verifier, some, seconds, options=options, only_in_workers=only_in_workers)
+        return _outcomes(
+            verifier,
+            some,
+            seconds,
+            options=options,
+            given=given,
+            only_in_workers=only_in_workers,
+        )
 
     outcomes = judge_items(items, [allowed] * len(items), only_in_workers=False)
     verdicts = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Verdict)}
@@ -264,13 +272,16 @@ def _outcomes(
     seconds: Sequence[float],
     *,
     options: JudgingOptions,
+    given: JudgingOptions,
     only_in_workers: bool,
 ) -> list[Outcome]:
-    """Return the outcome of each item within its seconds."""
+    """Return the outcome of each item within its seconds; `given` are the caller's own options."""
     if overrides(verifier, "judge_batch"):
-        return _batch_outcomes(verifier, items)
+        return _batch_outcomes(verifier, items, seconds, given)
     if isinstance(verifier, Combination) and judges_elsewhere(verifier):
-        judge_member = partial(_outcomes, options=options, only_in_workers=only_in_workers)
+        judge_member = partial(
+            _outcomes, options=options, given=given, only_in_workers=only_in_workers
+        )
         return _judge_by_member(verifier, items, seconds, judge_member)
     outcomes: list[Outcome | None] = [None] * len(items)
     if overrides(verifier, "quick") and not only_in_workers:
@@ -286,9 +297,18 @@ def _outcomes(
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _batch_outcomes(verifier: Verifier, items: Sequence[Item]) -> list[Outcome]:
+def _batch_outcomes(
+    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], options: JudgingOptions
+) -> list[Outcome]:
+    """Return the outcome of each item; if the caller sets no timeout, within its own limits."""
+    wall = math.inf
+    if options.timeout is not None or options.max_wall is not None:
+        wall = options.backstop * (1 - HEADROOM)
+    if options.timeout is None:
+        seconds = [math.inf] * len(items)
     try:
-        verdicts = [Verdict.of(one) for one in verifier.judge_batch(items)]
+        judged = verifier.judge_within(items, seconds, max_wall=wall, workers=options.workers)
+        verdicts = [_of_batch(one) for one in judged]
         if len(verdicts) != len(items):
             raise ValueError(f"{len(verdicts)} verdicts on {len(items)} texts")
     except (KeyboardInterrupt, UsageError):  # the caller's
@@ -297,7 +317,18 @@ def _batch_outcomes(verifier: Verifier, items: Sequence[Item]) -> list[Outcome]:
         outcome = raised(error, in_worker=False)
         crashed = replace(outcome, alone=True) if isinstance(outcome, Crash) else outcome
         return [crashed] * len(items)
-    return list(verdicts)
+    return verdicts
+
+
+def _of_batch(judged: Verdict | Exception) -> Outcome:
+    """The outcome of one text; what was raised for it may be another's fault, or the machine's."""
+    if not isinstance(judged, Exception):
+        return Verdict.of(judged)
+    outcome = raised(judged, in_worker=False)
+    if isinstance(outcome, Crash):
+        for_memory = isinstance(judged, KilledForMemory)
+        return replace(outcome, alone=True, for_memory=for_memory)
+    return outcome
 
 
 def _judge_in_workers(

@@ -72,15 +72,6 @@ def _state(folder: Path) -> str:
         return ""
 
 
-def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
-    """How many processes the kernel has killed for lack of memory; 0 where it doesn't say."""
-    try:
-        counts = dict(line.split() for line in vmstat.read_text().splitlines())
-    except OSError:
-        return 0
-    return int(counts.get("oom_kill", 0))
-
-
 def resident_memory(pid: int, proc: Path = Path("/proc")) -> int:
     """The bytes of memory that a process takes; 0 if it has ended."""
     try:

@@ -23,7 +23,7 @@ from itertools import accumulate
 
 import cloudpickle
 
-from rewardkit.available_resources import memory_limit
+from rewardkit.available_resources import killed_for_memory, memory_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome
 from rewardkit.judging.deadline import (
@@ -33,7 +33,6 @@ from rewardkit.judging.deadline import (
     exit_cause,
     is_stopped,
     is_zombie,
-    killed_for_memory,
     resident_memory,
 )
 from rewardkit.judging.frames import (

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from rewardkit.available_resources import too_low_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
 from rewardkit.judging.deadline import OwnTime, ProcessTime
@@ -164,16 +165,14 @@ class Limits:
         if sys.platform == "linux":  # elsewhere memory has no limit
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             self._size = pages * resource.getpagesize() + growth
-        for name, limit, amount in (
-            ("bytes of virtual memory (ulimit -v)", resource.RLIMIT_AS, self._size),
-            ("bytes of data (ulimit -d)", resource.RLIMIT_DATA, self._size),
-            ("bytes of stack (ulimit -s)", resource.RLIMIT_STACK, STACK),
-            ("seconds of CPU time (ulimit -t)", resource.RLIMIT_CPU, cpu_seconds),
-        ):
-            if amount > _hard(limit):
-                raise JudgingError(
-                    f"the limit is {_hard(limit):,} {name}, and a worker needs {amount:,}; raise it"
-                )
+        needed = {
+            resource.RLIMIT_AS: self._size,
+            resource.RLIMIT_DATA: self._size,
+            resource.RLIMIT_STACK: STACK,
+            resource.RLIMIT_CPU: cpu_seconds,
+        }
+        if reason := too_low_limit(needed, "a worker"):
+            raise JudgingError(reason)
 
     def set(self) -> None:
         """Set the limits of this process, a worker."""

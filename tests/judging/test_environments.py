@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from rewardkit import Failure, Sample
+from rewardkit.available_resources import killed_for_memory
 from rewardkit.errors import JudgingError
 from rewardkit.judging import close_pools, judge, pool
-from rewardkit.judging.deadline import killed_for_memory
 
 pytestmark = pytest.mark.slow
 

@@ -246,6 +246,8 @@ def built(
     places = {"{src}": "program.cpp", "{out}": "./program"}
     build, execute = ([places.get(one, one) for one in command] for command in (build, execute))
     outcome = jail.build(build, {places["{src}"]: program.encode(errors="surrogatepass")})
+    if outcome.ended == "timeout":
+        return failed(outcome)
     if (outcome.ended, outcome.status) not in (("exit", 0), ("completed", 0)):
         lines = outcome.stderr.decode(errors="replace").splitlines()
         error = next((line for line in lines if "error" in line), outcome.ended)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rewardkit.available_resources import available_cores
-from rewardkit.confinement import TOOLCHAIN, Budget, Jail, Opaque, choose_isolation
+from rewardkit.confinement import TOOLCHAIN, Allowance, Budget, Jail, Opaque, choose_isolation
 from rewardkit.errors import ConfinementError, UnknownName, UsageError
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
@@ -126,6 +126,7 @@ class Code(Verifier):
     def isolation_level(self) -> str:
         """Return the level of isolation that programs get. UsageError if there is none."""
         try:
+            self._budget().check()
             return choose_isolation(self.isolation)
         except ConfinementError as error:
             raise UsageError(str(error)) from error
@@ -139,18 +140,45 @@ class Code(Verifier):
 
         UsageError if this machine can't confine programs.
         """
+        seconds = [math.inf] * len(items)
+        judged = self.judge_within(items, seconds, max_wall=math.inf, workers=None)
+        errors = (one for one in judged if isinstance(one, Exception))
+        for error in errors:
+            raise error
+        return [one for one in judged if not isinstance(one, Exception)]
+
+    def judge_within(
+        self,
+        items: Sequence[tuple[str, Sample]],
+        seconds: Sequence[float],
+        *,
+        max_wall: float,
+        workers: int | None,
+    ) -> list[Verdict | Exception]:
+        """Judge as `judge_batch` does, with all tests of a program within its seconds.
+
+        They count processor time; SLEEP times as many by the clock, and at most `max_wall`.
+        """
         self.prepare()
         problems = [(sample.reference, sample.question, id(sample.columns)) for _, sample in items]
         samples = {key: sample for key, (_, sample) in zip(problems, items, strict=True)}
         tests = {key: self._tests(sample) for key, sample in samples.items()}
         keys = [
-            (self._program(text, tests[problem]), problem)
-            for problem, (text, _) in zip(problems, items, strict=True)
+            (self._program(text, tests[problem]), problem, allowed)
+            for problem, (text, _), allowed in zip(problems, items, seconds, strict=True)
         ]
+
+        def judge(key: tuple[str, Any, float]) -> Verdict | Exception:
+            program, problem, allowed = key
+            wall = min(SLEEP * allowed, max_wall)
+            try:
+                return self._judge(program, tests[problem], allowed, wall)
+            except Exception as error:  # a checker of the task's author may raise anything
+                return error
+
         distinct = list(dict.fromkeys(keys))
-        with ThreadPoolExecutor(self.workers or available_cores()) as threads:
-            verdicts = threads.map(lambda key: self._judge(key[0], tests[key[1]]), distinct)
-            by_key = dict(zip(distinct, verdicts, strict=True))
+        with ThreadPoolExecutor(self.workers or workers or available_cores()) as threads:
+            by_key = dict(zip(distinct, threads.map(judge, distinct), strict=True))
         return [by_key[key] for key in keys]
 
     def explain(self, text: str, sample: Sample, /) -> Sequence[tuple[str, str]]:
@@ -205,29 +233,32 @@ class Code(Verifier):
             return last_block(text)
         return program_in(text, "python" if isinstance(tests, Verdict) else tests.language)
 
-    def _judge(self, program: str, tests: Suite | Verdict) -> Verdict:
-        if isinstance(tests, Verdict):
-            return replace(tests, answer=program)
-        if not program.strip():
-            return Verdict.wrong(Failure.NO_ANSWER, message="there is no program")
-        budget = Budget(
+    def _budget(self) -> Budget:
+        return Budget(
             cpu_seconds=self.timeout,
             wall_seconds=SLEEP * self.timeout,
             memory=self.memory_mb * 2**20,
         )
+
+    def _judge(
+        self, program: str, tests: Suite | Verdict, seconds: float, wall_seconds: float
+    ) -> Verdict:
+        if isinstance(tests, Verdict):
+            return replace(tests, answer=program)
+        if not program.strip():
+            return Verdict.wrong(Failure.NO_ANSWER, message="there is no program")
         scripts = [case.given for case in tests.cases] if tests.kind == "script" else []
         texts = "\n".join([program, *scripts])
         try:
             with Jail(
                 isolation=self.isolation,
-                budget=budget,
+                budget=self._budget(),
+                time=Allowance(seconds, wall_seconds),
                 readable=() if tests.language == "python" else TOOLCHAIN,
                 packages=self.packages if imports(texts, self.packages) else (),
                 prelude=bool(self.rules) or tests.kind == "call" or defines_class(program, tests),
             ) as jail:
                 return self._verdict(program, tests, self._findings(jail, program, tests), jail)
-        except ConfinementError as error:
-            return Verdict.unjudged(f"the program couldn't be run: {error}", answer=program)
         except Opaque as error:
             return Verdict.unjudged(f"a test's arguments can't be passed: {error}", answer=program)
 

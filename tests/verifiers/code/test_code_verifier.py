@@ -225,9 +225,9 @@ def test_the_same_program_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
     programs: list[str] = []
     judge = Code._judge
 
-    def judge_counted(self: Code, program: str, tests: Any) -> Verdict:
+    def judge_counted(self: Code, program: str, *limits: Any) -> Verdict:
         programs.append(program)
-        return judge(self, program, tests)
+        return judge(self, program, *limits)
 
     monkeypatch.setattr(Code, "_judge", judge_counted)
     texts = [f"```python\n{READ_ADD}\n```", f"Here:\n```python\n{READ_ADD}\n```", "print(3)"]
