@@ -271,6 +271,8 @@ _DAMAGED = {
     "LFM2": "<|tool_call_start|>[f(3)]<|tool_call_end|>",
     "FunctionGemma": "<start_function_call>call:f{n:3<end_function_call>",
     "FunctionGemma, a bare text": "<start_function_call>call:f{s:Paris}<end_function_call>",
+    "FunctionGemma without its quotes": "call:f{s:Paris}",
+    "prose and Command's form": 'Look: [{"tool_call_id": "0", "tool_name": "f", "parameters": {}}]',
     "Gemma 4": '<|tool_call>call:f{s:<|"|>a}<tool_call|>',
     "Command": '<|START_ACTION|>[{"tool_name": "f", "parameters": {"n": 3}<|END_ACTION|>',
     "a format that no row has": "<acme_tool_call>f -> n: 3</acme_tool_call>",
@@ -344,6 +346,10 @@ def test_prose_that_mentions_a_marker_makes_no_call(marker: str) -> None:
         "Please set arguments: {}",
         "See docs for open(path, mode='r').",
         "To answer I'd need functions to=functions",
+        "functionality: none fits",
+        "I'd write `<tool_call>{...}</tool_call>` if one fitted.",
+        "function f is of no use",
+        "call: 555-1234",
         "<tool_response>75</tool_response> It is 75.",
     ],
 )
@@ -371,6 +377,22 @@ def test_gpt_oss_calls_are_those_of_the_last_turn() -> None:
     ):
         assert _verify(text, _reference([("f", {"n": 3})])).correct is made, text
         assert _verify(text, []).correct is not made, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'functions.f:0{"n": 3}functions.f:1{"n": 4}',
+        'functionf\n```json\n{"n": 3}\n```\nfunctionf\n```json\n{"n": 4}\n```',
+        'f{"n": 3}f{"n": 4}',
+        "call:f{n:3}call:f{n:4}",
+        "[f(n=3), f(n=4)]",
+    ],
+)
+def test_calls_are_read_where_decoding_drops_the_special_tokens(text: str) -> None:
+    assert _verify(text, _reference([("f", {"n": 3}), ("f", {"n": 4})])).correct
+    assert _verify(text, []).failure is Failure.WRONG
+    assert _verify(text, _reference([("f", {"n": 3})])).failure is Failure.WRONG
 
 
 @pytest.mark.parametrize(

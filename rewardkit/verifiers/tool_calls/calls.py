@@ -168,7 +168,7 @@ def _gemma_shape(quote: str, closing: str) -> Shape:
         return _ENCODER.encode(match["key"] if match["text"] is None else match["text"])
 
     def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
-        opened, end = opening.match(text, at), text.find(closing, at)
+        opened, end = opening.match(text, at), text.find(closing, at + 1)
         end = len(text) if end < 0 else end
         if opened is None:
             raise ValueError(f"{text[at : at + 80]!r} isn't call:NAME{{…}}")
@@ -179,7 +179,11 @@ def _gemma_shape(quote: str, closing: str) -> Shape:
 
 
 _SPACE = re.compile(r"\s*")
-_MISTRAL = r"(?P<name>[\w.-]++)\s*(?:\[CALL_ID\][^\[\]{}]*)?(?:\[ARGS\])?\s*(?=\{)"
+_MISTRAL = (
+    r"(?:functions\.)?(?P<name>[\w.-]++)(?::\d+)?\s*"
+    r"(?:\[CALL_ID\][^\[\]{}]*)?(?:\[ARGS\])?\s*(?=\{)"
+)
+"""Mistral's calls, and Kimi's where decoding drops the special tokens."""
 
 JSON = Shape(r"(?=[\[{])", _json_shape)
 PYTHON = Shape(r"(?=\[?\s*[A-Za-z_][\w.]*\()", _python_shape)
@@ -265,6 +269,12 @@ FORMATS = (
         "(?:```\\s*)?(?:<｜tool▁call▁end｜>|\\Z)",
     ),
     Format(
+        "DeepSeek V3 and R1, decoded without special tokens",
+        r"(?:\A|(?<=```)|(?<=```\n))function(?=[\w.-]++\s*```json)",
+        _named_shape(r"(?P<name>[\w.-]++)\s*```json\s*(?=\{)"),
+        r"(?:```)?",
+    ),
+    Format(
         "Kimi K2",
         r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>",
         _named_shape(
@@ -287,6 +297,11 @@ FORMATS = (
         _gemma_shape("<escape>", "<end_function_call>"),
         "<end_function_call>",
     ),
+    Format(
+        "FunctionGemma, decoded without special tokens",
+        r"(?:\A|(?<=\}))(?=call:[\w.-]+\{)",
+        _gemma_shape("<escape>", "call:"),
+    ),
     Format("Gemma 4", r"<\|tool_call>", _gemma_shape(r'<\|"\|>', "<tool_call|>"), r"<tool_call\|>"),
 )
 """One row for each way to write calls; a row with the same opening is told by its shape's start."""
@@ -300,7 +315,7 @@ _UNKNOWN = (
 _OPENS = "|".join(dict.fromkeys(form.opens for form in FORMATS))
 _ANY = f"{_OPENS}|{_UNKNOWN}"
 _ROWS = "|".join(f"(?P<f{i}>{form.opens}\\s*{form.shape.start})" for i, form in enumerate(FORMATS))
-_OPENING = re.compile(rf"(?=<[\w|｜]|\[TOOL|functools|to=)(?:{_ROWS}|{_ANY})")
+_OPENING = re.compile(rf"(?=<[\w|｜]|\[TOOL|func|to=|call:)(?:{_ROWS}|{_ANY})")
 _CLOSINGS = [re.compile(rf"\s*(?:{form.closes}|(?={_ANY})|\Z)") for form in FORMATS]
 _BOUNDARY = re.compile(
     "|".join(f"{form.opens}|{form.closes}" for form in FORMATS if form.shape is PYTHON)
@@ -309,7 +324,9 @@ _TAG = r"(?:<[^<>\n]{1,60}>|\[TOOL_CALLS\])"
 _MENTION = re.compile(
     rf"{_TAG}(?:[ \t]+[^\W\d_][\w'’-]*(?=[ \t]+(?:[^\W\d_]|\(|</)|[.,;:!?)])|[ \t]*[.,;:!?)])"
 )
-_QUOTED = re.compile(rf"[`\"'“‘«]{_TAG}[^{{(\n]{{0,200}}?[`\"'”’»]")
+_QUOTED = re.compile(
+    rf"[`\"'“‘«]{_TAG}(?:[^{{(\n]{{0,200}}?|[^\n`]{{0,200}}?(?:\.\.\.|…)[^\n`]{{0,200}}?)[`\"'”’»]"
+)
 
 
 def calls_in(text: str, columns: Columns) -> list[Call]:
@@ -400,7 +417,7 @@ def _documents(text: str) -> list[Call]:
 _NAMED = re.compile(_MISTRAL)
 _read_named = _named_shape(_MISTRAL).read
 _START = re.compile(
-    r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters)"\s*:)
+    r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters|tool_name|tool_call_id)"\s*:)
     |(?<![\w.])(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
     re.VERBOSE,
 )
