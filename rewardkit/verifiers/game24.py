@@ -49,7 +49,8 @@ _OPERANDS = (  # what a step may use: 8/7 is a number that is left, or a divisio
     re.compile(rf"(?<![\w.)}}\]])-?{_NUMBER}(?:/{_NUMBER}(?![\w.]))?|{_NUMBER}"),
     re.compile(rf"(?<![\w.)}}\]])-?{_NUMBER}|{_NUMBER}"),
 )
-_OPERATION = re.compile(r"[*/+^√%!]|[^\s(]\s*-|[0-9)]\(")
+_OPERATION = re.compile(r"[*/+^√%!²³]|[^\s(]\s*-|[0-9)]\(")
+_CJK = r"[\u3040-\u9fff\uac00-\ud7af]"
 _REWRITES = [
     (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
     for pattern, replacement in (
@@ -74,13 +75,15 @@ _REWRITES = [
         (r"=(\s{0,3}-?[0-9]{1,3}),([0-9]{3})(?![0-9])", r"=\1\2"),
         (r"(?<=[^\W\d_]{2})[-/](?=[^\W\d_]{2})", ";"),  # left-over
         (r"\s{1,20}=", "="),  # also at the beginning of a line
+        (r"(?<=\w)(?=[(\[]\s?(?:left|remaining|rest))", ";"),
+        (rf"(?<={_CJK})(?=[0-9(])|(?<=[0-9)])(?={_CJK})", ";"),
         (r"(?<=[\w)\]}])[ \t]+(?=[\w(\[])", ";"),  # two terms without an operator between them
     )
 ]
 _EVENT = re.compile(
     r"[(\[]\s?(?:left|remaining|rest);?:(?P<left>[^()\[\]\n]{0,200})[)\]]"
     r"|(?P<hand>(?<![\w.])[0-9]{1,2}(?:\s?[\s,;，、]\s?[0-9]{1,2}){3}(?![\w=+*/]))"
-    r"|(?P<chain>[^\s,;:|→≠<>?\"'“”，、。；：…]+(?:[ \t]{1,4}[^\s,;:|→≠<>\"'“”，、。；：…]+)*)",
+    r"|(?P<chain>[\w.+*/^!√%()\[\]{}\\=-]+(?:[ \t]{1,4}[\w.+*/^!√%()\[\]{}\\=-]+)*)",
     re.IGNORECASE,
 )
 _RESTART = re.compile(

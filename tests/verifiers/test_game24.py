@@ -164,6 +164,10 @@ def test_what_is_no_expression_scores_nothing(text: str, failure: Failure | None
         ("8 plus 4 equals 12\n7 times 8 is 54", 0.5),
         ("12 = 8 + 4", 1.0),
         ("x = 8 + 4 = 12", 1.0),
+        ("8 ÷ 8 = 1 ✓\n7 - 1 = 5 ✗", 0.5),
+        ("8÷8＝1（left：1 4 7）", 1.0),
+        ("首先8÷8=1，然后7-1=6，最后4×6=25。", 2 / 3),
+        ("8² = 64\n8 / 8 = 1", 0.5),
         # no arithmetic
         ("The target = 24.\nStep 1 - 8 / 8 = 1\n(2) 7 - 1 = 6\nleft-over = 4", 1.0),
         ("8 + 4 = 12 ≠ 24", 1.0),
