@@ -80,5 +80,5 @@ class ConfinementError(RewardkitError):
     """Programs can't be confined here, or a jail failed by itself."""
 
 
-class KilledForMemory(ConfinementError):
-    """The kernel ended a program, or what runs it, because the machine's memory was used up."""
+class ResourcesUsedUp(ConfinementError):
+    """The machine has no memory, processes or open files left for programs."""

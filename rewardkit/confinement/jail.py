@@ -31,7 +31,7 @@ from rewardkit.confinement.jobs import (
     memory_file,
 )
 from rewardkit.confinement.plain import encode
-from rewardkit.errors import ConfinementError, KilledForMemory, UnknownName
+from rewardkit.errors import ConfinementError, ResourcesUsedUp, UnknownName
 
 Isolation = Literal["namespaces", "landlock", "none"]
 """The levels, best first; "none" confines nothing."""
@@ -210,7 +210,7 @@ class Jail:
         except BaseException as error:
             self.close()  # after an interrupt, too: its reply must not become the next one's
             if isinstance(error, OSError):
-                raise ConfinementError(
+                raise ResourcesUsedUp(
                     f"a program's input and output can't be opened: {error.strerror}; raise the "
                     "limit (ulimit -n), or judge fewer programs at once"
                 ) from error
@@ -219,9 +219,9 @@ class Jail:
         return outcomes
 
     def _check_kills(self) -> None:
-        """Raise KilledForMemory if the kernel has killed processes since this jail was made."""
+        """Raise ResourcesUsedUp if the kernel has killed processes since this jail was made."""
         if killed_for_memory() > self._kills:
-            raise KilledForMemory(
+            raise ResourcesUsedUp(
                 "the machine's memory was used up, and the kernel ended a program"
             )
 
@@ -322,7 +322,7 @@ def open_jail(
             try:
                 interpreter = _interpreters[key] = _Interpreter(*key)
             except OSError as error:
-                raise ConfinementError(f"no process can be started: {error}") from error
+                raise ResourcesUsedUp(f"no process can be started: {error}") from error
     return interpreter.open_jail(job)
 
 

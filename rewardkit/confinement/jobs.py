@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from rewardkit.available_resources import too_low_limit
 from rewardkit.confinement.plain import LARGEST, Opaque, decode
-from rewardkit.errors import ConfinementError
+from rewardkit.errors import ConfinementError, ResourcesUsedUp
 
 _GRACE = 10.0  # seconds by which a keeper's reply may come after the limit
 _START_SECONDS = 60.0  # the same for the first one, for which an interpreter may have to start
@@ -230,7 +230,8 @@ class Job:
         """Return what came of it."""
         reply = self.ended or {}
         if "failed" in reply:
-            raise ConfinementError(f"a program can't be started in its jail: {reply['failed']}")
+            kind = ResourcesUsedUp if "used_up" in reply else ConfinementError
+            raise kind(f"a program can't be started in its jail: {reply['failed']}")
         stdout, stderr, result = map(bytes, self._output)
         outcome = Outcome(**reply, stdout=stdout, stderr=stderr)
         if self._over:

@@ -149,7 +149,7 @@ def _fork(isolation: str, control: int) -> int:
     try:
         return namespaces.fork() if isolation == "namespaces" else fork()
     except OSError as error:  # no processes or memory are left
-        _tell(control, failed=str(error))
+        _tell(control, failed=str(error), used_up=True)
         return -1
 
 
@@ -243,7 +243,11 @@ class Keeper:
         if not self._python:
             self._prepare(message)
         linked = len(descriptors) > program.LINK
-        child = fork()
+        try:
+            child = fork()
+        except OSError as error:
+            _tell(self._control, failed=str(error), used_up=True)
+            return False
         if child == 0:
             program.limit(resource.RLIMIT_CPU, max(1, math.ceil(float(cpu))))
             program.main(message, self._program, self._restrict, self._failing, linked)

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from rewardkit.available_resources import available_cores
-from rewardkit.errors import KilledForMemory, UsageError
+from rewardkit.errors import ResourcesUsedUp, UsageError
 from rewardkit.judging.crashes import (
     Control,
     Crash,
@@ -326,8 +326,7 @@ def _of_batch(judged: Verdict | Exception) -> Outcome:
         return Verdict.of(judged)
     outcome = raised(judged, in_worker=False)
     if isinstance(outcome, Crash):
-        for_memory = isinstance(judged, KilledForMemory)
-        return replace(outcome, alone=True, for_memory=for_memory)
+        return replace(outcome, alone=True, used_up=isinstance(judged, ResourcesUsedUp))
     return outcome
 
 

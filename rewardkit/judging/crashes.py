@@ -27,8 +27,8 @@ class Crash:
 
     `partial` is the last verdict of a verifier in stages before it crashed; `seconds` is what the
     call took; `in_worker` is False where the caller's own process ran the verifier. `alone`: other
-    texts may have caused it, by ending the process or using up its memory. `for_memory`: the kernel
-    has killed processes meanwhile, because the machine's memory was used up.
+    texts may have caused it, by ending the process or using up its memory. `used_up`: the machine
+    had no memory left, for which the kernel has killed processes meanwhile, or no processes.
     """
 
     message: str
@@ -36,7 +36,7 @@ class Crash:
     seconds: float = 0.0
     in_worker: bool = True
     alone: bool = False
-    for_memory: bool = False
+    used_up: bool = False
 
     def blamed_on_text(self) -> Verdict:
         """The verdict when the text is to blame: wrong."""
@@ -169,8 +169,8 @@ def settle_crashes(
 def _known(outcome: Outcome) -> Verdict | None:
     """The verdict that is certain, if any: a deadline says nothing about a crash."""
     if isinstance(outcome, Crash):
-        used_up = f"{outcome.message}; the machine's memory is used up"
-        return Verdict.unjudged(used_up) if outcome.for_memory else None
+        used_up = f"{outcome.message}; the machine's resources are used up"
+        return Verdict.unjudged(used_up) if outcome.used_up else None
     return None if outcome.failure is Failure.TIMEOUT else outcome
 
 

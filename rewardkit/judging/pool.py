@@ -178,8 +178,8 @@ class WorkerHandle:
 
     def _explained(self, crash: Crash, deadline: Deadline) -> Crash:
         """The crash with its time, and whether the machine may have caused it."""
-        for_memory = crash.alone and killed_for_memory() > self._killed_for_memory
-        return replace(crash, seconds=deadline.elapsed(), for_memory=for_memory)
+        used_up = crash.alone and killed_for_memory() > self._killed_for_memory
+        return replace(crash, seconds=deadline.elapsed(), used_up=used_up)
 
     def _receive(self, deadline: Deadline) -> Reply:
         while True:

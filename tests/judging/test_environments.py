@@ -168,7 +168,7 @@ def test_no_text_is_blamed_while_the_kernel_kills_for_memory(
     monkeypatch.setattr(pool, "killed_for_memory", lambda: next(counts))
     verdict = judge(ends_its_process, "bad", Sample("4"))
     assert verdict.failure is failure
-    assert ("memory is used up" in verdict.message) is bool(kills)
+    assert ("resources are used up" in verdict.message) is bool(kills)
 
 
 def test_the_kernel_s_count_is_read(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ _MODULES = {
 _NAMES = {
     *("assertLogs", "assertWarns", "assertWarnsRegex", "capsys", "catch_warnings", "chdir"),
     *("environ", "eval", "exec", "getrefcount", "globals", "open", "redirect_stderr"),
-    *("redirect_stdout", "setattr", "setrecursionlimit", "settrace", "warns"),
+    *("redirect_stdout", "setattr", "settrace", "warns"),
 }
 _OF_VALUES = {
     *("abs", "dir", "getattr", "hasattr", "id", "isinstance", "issubclass", "iter", "len", "max"),
@@ -159,10 +159,12 @@ def needs_one_process(source: str, names: tuple[str, ...]) -> str:
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for one in node.names
     }
-    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {node.func for node in calls}
+    passed = {ast.unparse(one) for node in calls if _maker(node, known, {}) for one in node.args}
     for node in ast.walk(tree):
         reason = _by_name(node, imported) or _exception(node) or _as_value(node, known)
-        if reason := reason or _by_result(node, known, results, called):
+        if reason := reason or _by_result(node, known, results, called, passed):
             return reason
     return ""
 
@@ -241,9 +243,12 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _by_result(
-    node: ast.AST, names: set[str], results: dict[str, str], called: set[ast.expr]
+    node: ast.AST, names: set[str], results: dict[str, str], called: set[ast.expr], passed: set[str]
 ) -> str:
-    """What this node does with a result of the program that is more than a plain value."""
+    """What this node does with a result of the program that is more than a plain value.
+
+    `called` are the functions of the calls, `passed` the arguments that the program gets.
+    """
     maker = functools.partial(_maker, names=names, results=results)
     match node:
         case ast.Attribute(value=value, attr=attribute) if name := maker(value):
@@ -253,7 +258,8 @@ def _by_result(
         case ast.Compare(left=left, comparators=others, ops=operators):
             sides = [left, *others]
             if any(isinstance(one, (ast.Is, ast.IsNot)) for one in operators):
-                return "identity" if any(map(maker, sides)) and not _is_constant(sides[-1]) else ""
+                shared = [bool(maker(one)) or ast.unparse(one) in passed for one in sides]
+                return "identity" if any(map(maker, sides)) and all(shared) else ""
             return _objects([*map(maker, sides)], len(sides))
         case ast.BinOp(left=left, right=right):
             return _objects([maker(left), maker(right)], 2)

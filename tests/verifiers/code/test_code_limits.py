@@ -103,7 +103,7 @@ def test_no_program_is_blamed_while_the_kernel_kills_for_memory(
     programs = [f"{READ_ADD}\ndef f(n):\n    return n" if tests is ADD else FUNCTION.format("")]
     ended, right = judged([KILLS_ITSELF, *programs], tests)
     assert ended.correct is (None if kills else False)
-    assert ("memory is used up" in ended.message) is bool(kills)
+    assert ("resources are used up" in ended.message) is bool(kills)
     assert right.correct, right.message
 
 
@@ -140,6 +140,23 @@ def test_what_fails_once_is_judged_again(monkeypatch: pytest.MonkeyPatch) -> Non
     failing(monkeypatch, lambda _: next(once, False))
     verdicts = judged([READ_ADD, f"{READ_ADD}  # 2", "print(4)"], ADD)
     assert [verdict.correct for verdict in verdicts] == [True, True, False]
+
+
+@pytest.mark.parametrize(("times", "correct"), [(1, True), (2, None)])
+def test_no_program_is_blamed_for_a_process_that_cannot_start(
+    times: int, correct: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = jobs.Keeper.reply
+    refused = iter([True] * times)
+
+    def replying(self: jobs.Keeper) -> dict[str, Any] | None:
+        said = reply(self)
+        starved = {"failed": "Resource temporarily unavailable", "used_up": True}
+        return starved if said and next(refused, False) else said
+
+    monkeypatch.setattr(jobs.Keeper, "reply", replying)
+    (verdict,) = judged([READ_ADD], ADD)
+    assert verdict.correct is correct, verdict.message
 
 
 def test_a_program_that_always_ends_its_keeper_is_wrong_and_its_neighbours_are_not(

@@ -109,6 +109,9 @@ RUN = {
         "assert callable(add)\nassert list(map(add, [1], [2])) == [3]",
         "for g in (add,):\n    assert g(1, 2) == 3 and g.__name__ == 'add'",
     ],
+    "identity of a parameter": f"{WITH}@pytest.mark.parametrize('a, c', [(1, True), (3, False)])\n"
+    "def test_add(a, c):\n    got = add(a, 2) == 3\n    assert got is c and add(a, 0) is not c",
+    "a deeper limit": ["import sys\nsys.setrecursionlimit(5000)\nassert add(1, 2) == 3"],
     "identity of None": ["assert add(1, 2) is not None\nassert (add(1, 2) == 3) is True"],
     "the type of a result": ["assert type(add(1, 2)) is int and isinstance(add(1, 2), (int, float))"
     " and add(1, 2) == 3"],
