@@ -27,7 +27,6 @@ from collections import deque
 from collections.abc import (
     AsyncIterator,
     Callable,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
@@ -308,12 +307,13 @@ def _answer(
         if isinstance(name, int):
             return encode(("returned", next(iterators[name]), []))
         value, kind = _function(namespace, name)(*arguments, **named), "returned"
-        if isinstance(value, Iterator):
+        if hasattr(value, "__next__"):
             iterators.append(value)
             value, kind = len(iterators) - 1, "iterator"
-        elif isinstance(value, (Coroutine, AsyncIterator)):
-            kind = "awaited" if isinstance(value, Coroutine) else "iterated"
-            value = _awaited(value)
+        elif hasattr(value, "__await__"):
+            value, kind = _awaited(value), "awaited"
+        elif hasattr(value, "__aiter__"):
+            value, kind = _awaited(value), "iterated"
         return encode((kind, value, arguments))
     except Opaque as error:
         return encode(("opaque", str(error), []))
@@ -323,14 +323,18 @@ def _answer(
 
 
 def _awaited(value: Any) -> Any:
-    """What a function returned; of a coroutine its result, of an asynchronous iterator a list."""
+    """What a function returned; of a coroutine its result, of an asynchronous iterator a list.
 
-    async def drain(values: AsyncIterator[object]) -> list[object]:
-        return [item async for item in values]
+    A look-up of attributes leaves no trace; `isinstance` of abstract classes writes to memory that
+    a fork shares.
+    """
+    if not hasattr(value, "__await__") and not hasattr(value, "__aiter__"):
+        return value
 
-    if isinstance(value, AsyncIterator):
-        value = drain(value)
-    return importlib.import_module("asyncio").run(value) if isinstance(value, Coroutine) else value
+    async def wait() -> object:
+        return await value if hasattr(value, "__await__") else [item async for item in value]
+
+    return importlib.import_module("asyncio").run(wait())
 
 
 class ProgramFailed(BaseException):
@@ -386,7 +390,7 @@ def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[st
     """What the program answers to a call, or for the number of an iterator its next value."""
     try:
         for value in [*arguments, *named.values()]:
-            if isinstance(value, Iterator):
+            if hasattr(value, "__next__"):
                 raise Opaque("an iterator, which may have no end", value)
         question = encode([name, list(arguments), dict(named)])
     except TooLarge as error:  # it may come from the program, which must not choose its grade
