@@ -24,6 +24,7 @@ from rewardkit.harness.run.run import RunSummary, run
 from rewardkit.printable import get_logger
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
+from rewardkit.thinking import thinking_is_open
 
 logger = get_logger(__name__)
 
@@ -175,7 +176,17 @@ class TrainerEngine:
             )
         for reader, row in zip(readers, rows, strict=True):
             reader.add(row)
-        return [reader.completion() for reader in readers]
+        completions = [reader.completion() for reader in readers]
+        if sampling.stop and any(
+            (one.completion_tokens or 0) < sampling.max_tokens
+            and thinking_is_open(request.prompt.text, one.text)
+            for request, one in zip(batch, completions, strict=True)
+        ):
+            logger.warning(
+                "the trainer's vLLM ended completions before their thinking did, perhaps at a stop "
+                "text inside it; leave out the stop texts, or evaluate the checkpoint by itself"
+            )
+        return completions
 
     @contextlib.contextmanager
     def _sampling(self, sampling: Sampling, stop_ids: Sequence[int]) -> Iterator[None]:
