@@ -298,7 +298,7 @@ def _answer(
     arguments: list[Any],
     named: dict[str, Any],
 ) -> bytes:
-    """The text of ("returned", value, the arguments after the call) or ("raised", type, why).
+    """The text of ("returned", value, the arguments after the call) or ("raised", type, [why]).
 
     An iterator stays here: ("iterator", its number, …), by which its next value is asked for. Of
     what is awaited, the result is given: ("awaited", value, …).
@@ -318,8 +318,11 @@ def _answer(
     except Opaque as error:
         return encode(("opaque", str(error), []))
     except Exception as error:
-        kinds = (kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
-        return encode(("raised", next(kinds), str(error)[:10_000]))
+        base = next(one for one in type(error).__mro__ if one.__module__ == "builtins")
+        if base is type(error):
+            with contextlib.suppress(Opaque):
+                return encode(("raised", base.__name__, list(error.args)))
+        return encode(("raised", base.__name__, [str(error)[:10_000]]))
 
 
 def _awaited(value: Any) -> Any:
@@ -407,7 +410,7 @@ def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[st
     if outcome == "raised":
         kind = getattr(builtins, value, RuntimeError)
         is_error = isinstance(kind, type) and issubclass(kind, Exception)
-        raise (kind if is_error else RuntimeError)(after)
+        raise (kind if is_error else RuntimeError)(*after)
     if outcome == "opaque":
         raise ProgramFailed(f"the program returned {value}")
     return outcome, value, after

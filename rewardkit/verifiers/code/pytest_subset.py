@@ -40,9 +40,9 @@ def _raising(kind: Any, match: str | None) -> Iterator[_ExceptionInfo]:
         fail(f"{kind} was not raised")
 
 
-def raises(kind: Any, *call: Any, match: str | None = None, **named: Any) -> Any:
+def raises(expected_exception: Any, *call: Any, match: str | None = None, **named: Any) -> Any:
     """Return a context in which an exception is to be raised; or make a call that raises it."""
-    context = _raising(kind, match)
+    context = _raising(expected_exception, match)
     if not call:
         return context
     with context as info:
@@ -51,14 +51,13 @@ def raises(kind: Any, *call: Any, match: str | None = None, **named: Any) -> Any
 
 
 @contextlib.contextmanager
-def warns(kind: Any = Warning, *, match: str = "") -> Iterator[list[Any]]:
+def warns(expected_warning: Any = Warning, *, match: str | None = None) -> Iterator[list[Any]]:
     """A context in which such a warning is to be given."""
     with _warnings.catch_warnings(record=True) as found:
         _warnings.simplefilter("always")
         yield found
-    assert any(
-        issubclass(one.category, kind) and re.search(match, str(one.message)) for one in found
-    )
+    texts = [str(one.message) for one in found if issubclass(one.category, expected_warning)]
+    assert any(re.search(match or "", text) for text in texts)
 
 
 class approx:  # noqa: N801 - pytest's name
@@ -123,7 +122,7 @@ class _Parameters(tuple[Any, ...]):
     """The values of one row of parameters."""
 
 
-def param(*values: Any, id: object = None) -> _Parameters:
+def param(*values: Any, id: object = None, marks: object = None) -> _Parameters:
     """Return a row of parameters."""
     return _Parameters(values)
 
@@ -131,13 +130,15 @@ def param(*values: Any, id: object = None) -> _Parameters:
 class _Mark:
     """Marks: of those offered, `parametrize` alone changes anything."""
 
-    def parametrize(self, names: str | Sequence[str], rows: Any, **_: Any) -> Callable[..., Any]:
+    def parametrize(
+        self, argnames: str | Sequence[str], argvalues: Any, **_: Any
+    ) -> Callable[..., Any]:
         """Run a test with each row of parameters."""
-        split = re.findall(r"\w+", names) if isinstance(names, str) else names
-        several = len(split) > 1 or not isinstance(names, str)
+        split = re.findall(r"\w+", argnames) if isinstance(argnames, str) else argnames
+        several = len(split) > 1 or not isinstance(argnames, str)
         listed = [
             dict(zip(split, row if several or type(row) is _Parameters else [row], strict=True))
-            for row in rows
+            for row in argvalues
         ]
 
         def mark(test: Any) -> Any:

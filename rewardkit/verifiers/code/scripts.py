@@ -45,6 +45,8 @@ _OF_VALUES = {
     *("min", "next", "repr", "sorted", "str", "sum", "vars"),
 }
 """Functions for which what the program defines is more than something to call."""
+_INFORMATION = {"type", "typename", "match", "value"}
+"""What is known of an exception that was raised as expected."""
 _RAISING = {"raises", "assertRaises", "assertRaisesRegex"}
 _EXITS = {"BaseException", "GeneratorExit", "KeyboardInterrupt", "SystemExit"}
 
@@ -317,7 +319,8 @@ def pytest_calls(source: str) -> list[str]:
             calls.append(f"_pytest.run_test({owner}, {name!r})")
     if not calls:
         raise ValueError("the tests have no function test_…")
-    if unknown := next(filter(None, map(_not_offered, ast.walk(tree))), "") or _no_fixture(tree):
+    unknown = next(filter(None, map(_not_offered, ast.walk(tree))), "")
+    if unknown := unknown or _no_information(tree) or _no_fixture(tree):
         raise ValueError(f"the tests use {unknown} of pytest, which isn't offered here")
     return calls
 
@@ -341,6 +344,23 @@ def _not_offered(node: ast.AST) -> str:
             func=ast.Attribute(attr="fixture") | ast.Name(id="fixture"), keywords=options
         ):
             return next((f"fixture({one.arg}=…)" for one in options if one.arg == "params"), "")
+    return ""
+
+
+def _no_information(tree: ast.Module) -> str:
+    """What tests ask of an exception and isn't known."""
+    known = {
+        ast.unparse(node.optional_vars)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.withitem)
+        and node.optional_vars
+        and re.match(r"(?:pytest\.)?raises\(", ast.unparse(node.context_expr))
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=part) if name in known:
+                if part not in _INFORMATION:
+                    return f"raises() as {name}: {name}.{part}"
     return ""
 
 

@@ -49,6 +49,11 @@ RUN = {
     "def test_add(n, m):\n    assert add(n, 1) == m",
     "parametrize twice": f"{WITH}@pytest.mark.parametrize('a', [3, 5])\n"
     "@pytest.mark.parametrize('b', [7])\ndef test_add(a, b):\n    assert add(a, b) == a + b",
+    "parametrize, keywords": f"{WITH}CASES = [(1, 2, 3), pytest.param(2, 2, 4, marks=())]\n"
+    "@pytest.mark.parametrize(argnames='a,b,c', argvalues=CASES)\n"
+    "def test_add(a, b, c):\n    assert add(a, b) == c",
+    "a key": "import pytest\ndef test_add():\n    with pytest.raises(KeyError) as e:\n"
+    "        at({'a': 1}, 'b')\n    assert e.value.args[0] == 'b' and at({'c': -1}, 'c') == -1",
     "from pytest": "from pytest import mark, approx\nfrom solution import add\n"
     "@mark.parametrize('a', [0.1])\ndef test_add(a):\n    assert add(a, 0.2) == approx(0.3)",
     "a mark": f"{WITH}@pytest.mark.slow\n@pytest.mark.timeout(5)\n"
@@ -120,6 +125,7 @@ RUN = {
 }  # fmt: skip
 PROGRAMS = {
     "LeetCode's class": "class Solution:\n    def add(self, a, b):\n        return a {} b",
+    "a key": "def at(a, b):\n    return {} a[b]",
     "a capital": ADD.replace("add", "Add_All"),
 }
 EXCEPTIONS = {
@@ -133,6 +139,9 @@ EXCEPTIONS = {
     "two kinds": f"{HALF}def test_halve():\n    with pytest.raises((TypeError, ValueError)):\n"
     "        halve(3)",
     "called": f"{HALF}def test_halve():\n    pytest.raises(ValueError, halve, 3)",
+    "keywords": RAISES.replace("(ValueError", "(expected_exception=ValueError").format(
+        ", match='odd'", "e:\n        halve(3)\n    assert e.value.args[0] == '3 is odd'"
+    ),
     "unittest": "import unittest\nfrom solution import halve\nclass TestHalve(unittest.TestCase):\n"
     "    def test_halve(self):\n        with self.assertRaises(ValueError) as e:\n"
     "            halve(3)\n        self.assertIn('odd', str(e.exception))",
@@ -323,6 +332,8 @@ def test_tests_that_need_the_program_s_process_name_why_and_run_there(name: str)
          "def test_g():\n    f(1)"),
         ("setup_module", "from solution import f\ndef setup_module():\n    pass\n"
          "def test_f():\n    f(1)"),
+        ("exconly", "import pytest\nfrom solution import f\ndef test_f():\n"
+         "    with pytest.raises(ValueError) as e:\n        f(1)\n    assert e.exconly()"),
         ("hypothesis", "from hypothesis import given\nfrom solution import f\n"
          "def test_f():\n    f(1)"),
         ("usefixtures", "import pytest\nfrom solution import f\n@pytest.mark.usefixtures('a')\n"
