@@ -11,6 +11,8 @@ import typer
 from rewardkit.cli.arguments import echo
 from rewardkit.errors import UsageError
 
+NO_CURVES = "; --figures draws checkpoints and trainings, and --tables writes the metrics of runs"
+
 
 def export_command(
     run: Annotated[
@@ -27,7 +29,10 @@ def export_command(
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write each figure as SVG and PDF to this folder."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Write each curve over checkpoints or a training as SVG and PDF to this folder.",
+        ),
     ] = None,
     tables: Annotated[
         Path | None,
@@ -65,12 +70,14 @@ def export_command(
     for path, write, noun in (
         (parquet, partial(write_parquet, run), "sample"),
         (csv, partial(write_csv, run), "sample"),
-        (figures, publication.write_figures, "figure"),
+        (figures, publication.write_curves, "curve"),
         (tables, publication.write_tables, "table"),
         (latex, publication.write_latex, "table"),
     ):
         if path is not None:
-            echo(f"{path}: {counted(write(path, overwrite=overwrite), noun)}")
+            count = write(path, overwrite=overwrite)
+            note = NO_CURVES if noun == "curve" and not count else ""
+            echo(f"{path}: {counted(count, noun)}{note}")
     if model_index is not None:
         name = write_model_index(run, model_index, overwrite=overwrite)
         echo(f"{model_index}: the metrics of {name}")

@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,10 +18,10 @@ from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import flat
 from rewardkit.harness.store.model_folder import first_line
 from rewardkit.harness.store.run_folder import RUN, SUMMARY, RunFolder
+from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact
 
 PROJECT = "rewardkit"
-_CHECKPOINT = re.compile(r"checkpoint-([0-9]+)/?\Z")
 
 
 @dataclass(frozen=True)
@@ -40,33 +39,23 @@ class TrackedRun:
 def read_tracked_runs(folder: Path) -> list[TrackedRun]:
     """The finished runs in a folder and its sub-folders. Checkpoints of one training, with the same
     tasks and prompts, are points of one run."""
-    runs = [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]
-    by_name: dict[str, list[tuple[int, Path]]] = {}
-    for run in runs:
+    by_name: dict[str, list[tuple[int, Path, dict[str, Any]]]] = {}
+    for run in [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]:
         if (run / SUMMARY).is_file():
-            name, step = _name(run)
-            by_name.setdefault(name, []).append((step, run))
+            record = RunFolder(run).read_record()
+            tasks = record.get("tasks", {})
+            model = Path(str(record.get("settings", {}).get("model", run.name)))
+            step = step_of(str(model))
+            training = (model if step is None else model.parent).name or "model"
+            prompts = dict.fromkeys(str(task.get("prompt") or "") for task in tasks.values())
+            name = "-".join(["+".join(tasks), training, *filter(None, prompts)])
+            by_name.setdefault(name, []).append((step or 0, run, record))
     return [
         TrackedRun(
-            name,
-            RunFolder(found[0][1]).read_record(),
-            [(step, _figures(run)) for step, run in sorted(found)],
-            folder,
+            name, runs[0][2], [(step, _figures(run)) for step, run, _ in sorted(runs)], folder
         )
-        for name, found in by_name.items()
+        for name, runs in by_name.items()
     ]
-
-
-def _name(run: Path) -> tuple[str, int]:
-    """A name of tasks, model and prompts, and the checkpoint's step."""
-    record = RunFolder(run).read_record()
-    tasks = record.get("tasks", {})
-    model = str(record.get("settings", {}).get("model", run.name))
-    match = _CHECKPOINT.search(model)
-    step = int(match[1]) if match else 0
-    training = Path(model[: match.start()] if match else model).name or "model"
-    prompts = dict.fromkeys(str(task["prompt"]) for task in tasks.values() if task.get("prompt"))
-    return "-".join(["+".join(tasks), training, *prompts]), step
 
 
 def _figures(run: Path) -> dict[str, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.metrics.figures import Bars, Plot, Point
+from rewardkit.harness.metrics.figures import Plot, Point
 from rewardkit.harness.metrics.names import words
 from rewardkit.harness.metrics.rates import length_quantiles
 from rewardkit.harness.report.runs import ReportRun, TrainingSeries
@@ -207,24 +207,6 @@ def draw_plot(plot: Plot, axes: Any) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     elif axes.lines:
         axes.legend(loc="best", frameon=False)
-
-
-def draw_bars(bars: Bars, axes: Any) -> None:
-    """Draw horizontal bars on matplotlib's axes, from top to bottom, with their intervals."""
-    values = [bar.value for bar in bars.bars.values()]
-    spans = [(bar.value - bar.low, bar.high - bar.value) for bar in bars.bars.values()]
-    reaches = [
-        [max(0, end) if math.isfinite(end) else 0 for end in side]
-        for side in zip(*spans, strict=True)
-    ]
-    places = range(len(values))
-    axes.barh(places, values, height=0.6, alpha=0.7)
-    axes.errorbar(values, places, xerr=reaches, fmt="none", ecolor="black", capsize=3)
-    axes.set_yticks(range(len(bars.bars)), list(bars.bars))
-    axes.invert_yaxis()
-    axes.set(title=bars.title, xlim=(0, None))
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
 
 
 def _draw_series(name: str, points: Sequence[Point], axes: Any, zorder: float) -> None:

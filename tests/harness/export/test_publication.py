@@ -1,10 +1,9 @@
-"""Figures and tables of runs and trainings as files."""
+"""Curves and tables of runs and trainings as files."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pytest
 
 from rewardkit.errors import MissingExtra, UsageError
 from rewardkit.harness.export.publication import Publication
-from rewardkit.harness.metrics.figures import Bars, Figure, Plot
-from rewardkit.harness.metrics.metric import Metric
 from tests.support.commands import rewardkit
 
 
@@ -48,20 +45,25 @@ def names(folder: Path, suffix: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_each_figure_is_svg_and_pdf_and_the_same_each_time(tmp_path: Path) -> None:
-    runs = [scored(tmp_path, 3, name="before"), scored(tmp_path, 6, name="after")]
-    publication = Publication(runs)
+def test_each_curve_is_svg_and_pdf_and_the_same_each_time(tmp_path: Path) -> None:
+    publication = Publication([training(tmp_path / "grpo")])
     figures = tmp_path / "figures"
-    assert publication.write_figures(figures, overwrite=False) == 3
+    assert publication.write_curves(figures, overwrite=False) == 6
     assert names(figures, ".svg") == names(figures, ".pdf")
     drawn = {path: path.read_bytes() for path in figures.iterdir()}
     svg = next(text for path, text in drawn.items() if path.suffix == ".svg")
     assert b"<text" in svg  # text that can be searched and edited
     assert all(text.startswith(b"%PDF") for path, text in drawn.items() if path.suffix == ".pdf")
     with pytest.raises(UsageError, match="exists; name another file, or use --overwrite"):
-        publication.write_figures(figures, overwrite=False)
-    publication.write_figures(figures, overwrite=True)
+        publication.write_curves(figures, overwrite=False)
+    publication.write_curves(figures, overwrite=True)
     assert {path: path.read_bytes() for path in figures.iterdir()} == drawn
+
+
+def test_a_run_alone_has_no_curve_and_is_told_where_its_metrics_go(tmp_path: Path) -> None:
+    run = scored(tmp_path, 3, name="before")
+    done = rewardkit("export", str(run), "--figures", str(tmp_path / "figures"))
+    assert (done.status, "0 curves; " in done.out, "--tables" in done.out) == (0, True, True)
 
 
 def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) -> None:
@@ -80,25 +82,13 @@ def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) ->
     assert r"+37.5\%" in text
 
 
-@pytest.mark.slow
-def test_unbounded_intervals_and_long_titles_are_drawn(tmp_path: Path) -> None:
-    run = scored(tmp_path, 3, name="before")
-    summary = json.loads((run / "summary.json").read_text())
-    points = [(1.0, 2.0, 1.0, math.inf), (2.0, math.nan, math.nan, math.nan), (3.0, 4.0, 3.0, 5.0)]
-    bars = {"one problem": Metric(2.0, 0.0, math.inf, 1), "none": Metric(math.nan, 0.0, 1.0, 1)}
-    figures: list[Figure] = [Plot("Errors " * 60, "x", "y", {"s": points}), Bars("MSE", bars)]
-    summary["tasks"]["exact"]["figures"] = [figure.as_json() for figure in figures]
-    (run / "summary.json").write_text(json.dumps(summary))
-    assert Publication([run]).write_figures(tmp_path / "figures", overwrite=False) == 3
-
-
 def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> None:
     publication = Publication([training(tmp_path / "grpo")])
     (table,) = publication.tables()
     for column in ("reward", "math", "KL divergence", "entropy", "clip share", "mean length"):
         assert column in table.columns
     assert [row[:2] for row in table.rows] == [(1, 0.5), (2, 0.5)]
-    titles = [figure.title for figure in publication.figures()]
+    titles = [figure.title for figure in publication.curves()]
     assert "grpo: Rewards in training" in titles
     assert "grpo: Gradient norm in training" in titles
 
@@ -116,4 +106,4 @@ def test_the_command_names_what_it_wrote_and_what_is_missing(tmp_path: Path) -> 
 def test_figures_need_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"rewardkit\[figures\]"):
-        Publication([training(tmp_path / "t")]).write_figures(tmp_path, overwrite=False)
+        Publication([training(tmp_path / "t")]).write_curves(tmp_path, overwrite=False)

@@ -83,22 +83,26 @@ def test_checkpoints_are_points_of_one_run_and_models_runs_of_their_own(tmp_path
     assert told == {"t-m-cot": [(20, 0.1), (100, 0.5)], "t-base-cot": [(0, 0.5)]}
 
 
-def install(monkeypatch: pytest.MonkeyPatch, name: str, **contents: Any) -> list[Any]:
-    """A tool that records what it logs."""
+def install(
+    monkeypatch: pytest.MonkeyPatch, name: str, error: Exception | None = None, **contents: Any
+) -> list[Any]:
+    """A tool that records what it logs, or fails with an error at the first figures."""
     calls: list[Any] = []
 
     class Logged:
         def __enter__(self) -> Logged:
             return self
 
-        def __exit__(self, *_: object) -> None:
-            calls.append("finished")
+        def __exit__(self, kind: object, *_: object) -> None:
+            calls.append("failed" if kind else "finished")
 
     def init(**arguments: Any) -> Logged:
         calls.append(arguments)
         return Logged()
 
     def log(figures: dict[str, float], step: int) -> None:
+        if error:
+            raise error
         calls.append((step, figures))
 
     Logged.log = staticmethod(log)  # type: ignore[attr-defined]
@@ -158,6 +162,15 @@ def test_a_tool_that_fails_is_noted_and_the_others_are_told(
     ]
     assert calls[-1] == "finished"
     assert capsys.readouterr().out == ""
+
+
+def test_a_run_of_wandb_whose_logging_fails_ends_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = install(monkeypatch, "wandb", OSError("no room"))
+    noted: list[str] = []
+    log_runs(finished_run(tmp_path / "run"), ["wandb"], noted.append)
+    assert (calls[-1], len(noted)) == ("failed", 1)
 
 
 def test_an_unknown_tool_is_told_before_anything_runs() -> None:
