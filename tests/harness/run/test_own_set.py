@@ -145,7 +145,7 @@ def test_a_row_without_a_reference_needs_a_verifier_that_reads_none(folder: Path
     lines(folder / "rows.jsonl", [{"q": "Think."}] * 1)
     summary = evaluated(verifier="r1_zero_format", output_dir="run")
     assert summary.tasks["rows"].metrics["accuracy"].value == 0.0
-    with pytest.raises(UsageError, match="compares with a reference; .*--reference-field"):
+    with pytest.raises(DataError, match="row 1 .* has no reference in .*--reference-field"):
         evaluated(verifier="math")
 
 
