@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from rewardkit.harness.store.model_folder import hash_file
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling, token_count
 from rewardkit.transcripts import chat_text, last_calls
+
+MOST_LISTED = 5
+"""Ids that a message lists."""
 
 _BUDGET = "thinking_token_budget"
 _REASONS = ("stop", "length", "error")
@@ -47,6 +51,7 @@ class ReplayBackend:
                 "completions or a run's folder"
             )
         self._rows: dict[str, Completion] = {}
+        self._warnings: list[str] = []
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
         """The messages as plain text; nothing is sent anywhere."""
@@ -60,6 +65,39 @@ class ReplayBackend:
             if not self._rows:
                 raise DataError(f"{self._path} holds no completions")
 
+    def check(self, problems: Mapping[str, Collection[str]], samples: int) -> None:
+        """Compare the file with the ids of each task's problems, with `samples` completions each.
+
+        DataError if the file has more completions of a problem, or no problem's; ids that no
+        problem has become a warning.
+        """
+        self.start(0, 0)
+        unknown: dict[str, None] = {}
+        indices: dict[str, int] = {}
+        for key in self._rows:
+            task, _, rest = key.partition("/")
+            identifier, _, index = rest.rpartition("/")
+            own = [ids for name, ids in problems.items() if task in ("", name)]
+            if any(identifier in ids for ids in own) and index.isdecimal():
+                indices[identifier] = max(int(index), indices.get(identifier, 0))
+            elif own:
+                unknown[identifier] = None
+        name, listed = self._path.name, _listed(unknown)
+        if not indices:
+            ids = [identifier for ids in problems.values() for identifier in ids]
+            raise DataError(
+                f"{name} has completions of {listed or 'other tasks'}, and none of the problems "
+                f"{_listed(ids)}; give each row the id of its problem"
+            )
+        identifier = max(indices, key=indices.__getitem__)
+        if (most := 1 + indices[identifier]) > samples:
+            raise DataError(
+                f"{name} has {most} completions of the problem {identifier!r}, and -n {samples} "
+                f"would leave some out; give -n {most} --temperature 1"
+            )
+        if unknown:
+            self._warnings = [f"{name} has completions of {listed}, which are no problem's ids"]
+
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
@@ -72,7 +110,8 @@ class ReplayBackend:
 
     def describe(self) -> Mapping[str, object]:
         """The file and its number of completions."""
-        return {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
+        described = {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
+        return described | ({"warnings": self._warnings} if self._warnings else {})
 
     def fingerprint(self) -> Mapping[str, str]:
         """The file's hash."""
@@ -83,6 +122,10 @@ class ReplayBackend:
         self._rows = {}
 
 
+def _listed(ids: Collection[str]) -> str:
+    return ", ".join(islice(ids, MOST_LISTED)) + (", …" if len(ids) > MOST_LISTED else "")
+
+
 def _read(path: Path) -> dict[str, Completion]:
     rows: dict[str, Completion] = {}
     seen: Counter[str] = Counter()
@@ -90,8 +133,13 @@ def _read(path: Path) -> dict[str, Completion]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 row, place = json_row(line, number, str(path)), f"{path}, line {number}"
-                completion = _completion(row, place)
-                rows[_key(row, seen, place)] = completion
+                key = _key(row, seen, place)
+                if key in rows and "key" not in row:  # a run's later row replaces the earlier one
+                    raise DataError(
+                        f"{place}: the file already has a completion {row['index']} of this "
+                        "problem; leave out index to count them up"
+                    )
+                rows[key] = _completion(row, place)
     return rows
 
 

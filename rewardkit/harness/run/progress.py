@@ -9,7 +9,7 @@ import datetime
 import html
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rich.progress import (
@@ -41,6 +41,14 @@ class ShowsWaits(Protocol):
 
     def waits(self) -> str:
         """A few words, empty if it waits for nothing. Called from any thread."""
+
+
+@runtime_checkable
+class ChecksProblems(Protocol):
+    """A backend whose completions exist already, and must be those of the problems."""
+
+    def check(self, problems: Mapping[str, Collection[str]], samples: int) -> None:
+        """Raise DataError unless they belong to the ids of each task, `samples` to each."""
 
 
 class Reporter:

@@ -25,7 +25,7 @@ from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.options import EvalOptions, as_typed
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan, render_task
-from rewardkit.harness.run.progress import Reporter, ShowsWaits
+from rewardkit.harness.run.progress import ChecksProblems, Reporter, ShowsWaits
 from rewardkit.harness.store.documents import hardware, new_session, now, read_notes
 from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.run_folder import REPORT, SOURCE_ROW, RunFolder
@@ -175,6 +175,10 @@ def _open(
 def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Reporter) -> None:
     """Start the engine if completions are missing."""
     missing = [active for active in active_runs if active.missing]
+    if isinstance(backend, ChecksProblems) and missing:
+        tasks = [one for active in missing for one in active.plan.task_plans]
+        problems = {one.task.name: {sample.id for sample in one.samples} for one in tasks}
+        backend.check(problems, missing[0].plan.options.num_samples)
     if missing:
         longest = max(one.longest for active in missing for one in active.rendered)
         backend.start(sum(active.missing for active in missing), longest)

@@ -11,6 +11,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.replay import ReplayBackend
 from rewardkit.records import Completion, Sampling
 from tests.harness.backends.sample_requests import complete, requests
+from tests.support.commands import rewardkit
 
 QUESTIONS = ("a", "b")
 
@@ -109,3 +110,53 @@ def test_the_fingerprint_follows_the_file(tmp_path: Path) -> None:
 def test_no_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="JSONL"):
         ReplayBackend(str(tmp_path / "none.jsonl"), EngineOptions())
+
+
+def rows_of(*ids: object, **others: object) -> list[Mapping[str, object]]:
+    return [{"id": one, "completion": "x", **others} for one in ids]
+
+
+IN_FULL: dict[str, tuple[list[Mapping[str, object]], int, str]] = {
+    "four of each, one read": (rows_of(*"0000", *"1111"), 1, "give -n 4 --temperature 1"),
+    "numbers as ids": (rows_of(0, 0, 1), 1, "2 completions of the problem '0'"),
+    "keys": ([{"key": f"test/0/{at}", "text": "x"} for at in range(3)], 2, "give -n 3"),
+    "indices": ([{"id": "0", "index": at, "text": "x"} for at in (0, 5)], 1, "give -n 6"),
+    "one index twice": (rows_of("0", "0", index=0), 1, "already has a completion 0"),
+    "no id is a problem's": (rows_of("a", "b"), 1, "has completions of a, b, and none of the"),
+    "only another task's": (rows_of("0", task="other"), 1, "other tasks"),
+    "as many as asked for": (rows_of(*"0011"), 2, ""),
+    "fewer than asked for": (rows_of("0"), 2, ""),
+    "another task's beside": (rows_of("0") + rows_of("0", "0", task="other"), 1, ""),
+    "a key again": ([{"key": "test/0/0", "text": one} for one in "ab"], 1, ""),
+}
+
+
+@pytest.mark.parametrize("kind", IN_FULL)
+def test_all_completions_are_read_or_the_evaluation_is_refused(kind: str, tmp_path: Path) -> None:
+    rows, samples, message = IN_FULL[kind]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    backend = ReplayBackend(str(path), EngineOptions())
+    if message:
+        with pytest.raises(DataError, match=message):
+            backend.check({"test": {"0", "1"}}, samples)
+    else:
+        backend.check({"test": {"0", "1"}}, samples)
+        assert "warnings" not in backend.describe()
+
+
+def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path) -> None:
+    data, replies = tmp_path / "data.jsonl", tmp_path / "replies.jsonl"
+    data.write_text(json.dumps({"question": "2 + 2?", "answer": "4", "id": "p"}))
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows_of("p", "p", "q")))
+    command = (
+        *("eval", "--data", str(data), "--verifier", "math", "--backend", "replay"),
+        *("--model", str(replies)),
+    )
+    status, _, err = rewardkit(*command, "-o", str(tmp_path / "one"))
+    assert (status, "give -n 2 --temperature 1" in err) == (2, True)
+    both = ("-n", "2", "--temperature", "1", "-o", str(tmp_path / "two"))
+    status, out, err = rewardkit(*command, *both, "--json")
+    assert status == 0, err
+    assert json.loads(out)["tasks"]["data"]["completions"] == 2
+    assert "completions of q, which are no problem's ids" in err
