@@ -49,6 +49,15 @@ LONGEST_FIELD = 2**30
 MOST_LISTED = 10
 """Damaged lines whose numbers are listed."""
 
+FREE_BYTES = 2**26
+"""Bytes that a compressed file may always unpack to."""
+
+MOST_RATIO = 100
+"""How many times its own size a compressed file may unpack to, if that is more."""
+
+MOST_VALUES = 10_000_000
+"""Values of a JSON document in a compressed file; each takes tens of bytes when parsed."""
+
 ROWS_IN_GROUP = 2_000
 """Rows of a group in a Parquet file."""
 
@@ -170,9 +179,44 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             yield file, file
             return
         try:
-            yield _decompressed(file, path), file
+            yield (
+                cast("BinaryIO", io.BufferedReader(_Limited(_decompressed(file, path), path))),
+                file,
+            )
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path.name} is damaged: {first_line(error)}") from error
+
+
+def most_bytes(path: Path) -> int:
+    """Bytes that a compressed file may unpack to."""
+    return max(FREE_BYTES, MOST_RATIO * path.stat().st_size)
+
+
+def _too_large(path: Path) -> DataError:
+    return DataError(
+        f"{path.name} unpacks to more than {most_bytes(path):,} bytes, {MOST_RATIO} times its "
+        "size, as files do that are made to fill the memory; if you trust it, unpack it first"
+    )
+
+
+class _Limited(io.RawIOBase):
+    """The start of an unpacked file, up to the limit; DataError beyond it."""
+
+    def __init__(self, content: BinaryIO, path: Path) -> None:
+        self._content = content
+        self._path = path
+        self._left = most_bytes(path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = self._content.read(len(buffer))
+        self._left -= len(read)
+        if self._left < 0:
+            raise _too_large(self._path)
+        buffer[: len(read)] = read
+        return len(read)
 
 
 def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
@@ -426,7 +470,10 @@ class JsonDocument(_File):
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
         with _opened(self.path) as (content, _):
-            value = _json_value(content.read().removeprefix(codecs.BOM_UTF8), self.path.name)
+            text = content.read().removeprefix(codecs.BOM_UTF8)
+        if is_compressed(self.path):
+            _check_values(text, self.path.name)
+        value = _json_value(text, self.path.name)
         rows = value.get("samples") if isinstance(value, dict) else value
         rows = rows if isinstance(rows, list) else [value]
         return _with_ends(rows, self.path.name, self.size, len(rows))
@@ -436,16 +483,51 @@ class InspectArchive(_File):
     """A log of Inspect as a .eval file: a zip archive with a JSON file for each sample."""
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
+        name = self.path.name
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                names = [one for one in archive.namelist() if one.startswith("samples/")]
-                rows = (_json_value(archive.read(name), name) for name in names)
-                yield from _with_ends(rows, self.path.name, self.size, len(names))
-        except (zipfile.BadZipFile, NotImplementedError, OSError, zlib.error) as error:
+            with self.path.open("rb") as file, zipfile.ZipFile(file) as archive:
+                members = [one for one in archive.infolist() if one.filename.startswith("samples/")]
+                if sum(one.file_size for one in members) > most_bytes(self.path):
+                    raise _too_large(self.path)
+                contents = (self._content(archive, file, one) for one in members)
+                rows = (_json_value(content, f"{name}, a sample") for content in contents)
+                yield from _with_ends(rows, name, self.size, len(members))
+        except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, zlib.error) as error:
             raise DataError(
-                f"{self.path.name} can't be read: {first_line(error)}; write it as .json with "
+                f"{name} can't be read: {first_line(error)}; write it as .json with "
                 "`inspect log convert --to json`"
             ) from error
+
+    def _content(self, archive: zipfile.ZipFile, file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
+        if member.compress_type != ZSTD:
+            content = archive.read(member)
+        else:
+            # zipfile reads no Zstandard before Python 3.14: skip the member's own header
+            file.seek(member.header_offset + 26)
+            lengths = int.from_bytes(file.read(2), "little"), int.from_bytes(file.read(2), "little")
+            file.seek(sum(lengths), io.SEEK_CUR)
+            pyarrow, _ = load_pyarrow(f"reading {self.path.name}")
+            packed = pyarrow.py_buffer(file.read(member.compress_size))
+            content = pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd").read(
+                member.file_size + 1
+            )
+            if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+                raise zipfile.BadZipFile(f"the sample {member.filename} is damaged")
+        _check_values(content, f"{self.path.name}, {member.filename}")
+        return content
+
+
+ZSTD = 93
+"""The number of Zstandard in a zip archive."""
+
+
+def _check_values(content: bytes, name: str) -> None:
+    """DataError for a packed document that would be far larger when it is parsed."""
+    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise DataError(
+            f"{name} has more than {MOST_VALUES:,} values in one document; unpack it first, and "
+            "write a row on each line"
+        )
 
 
 def _json_value(content: bytes, name: str) -> Any:
@@ -475,12 +557,43 @@ class Parquet(_File):
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
         file, name = _open_parquet(self.path), self.path.name
-        batches = file.iter_batches(batch_size=CHUNK_ROWS)
-        rows = (row for batch in batches for row in batch.to_pylist())
         try:
-            yield from _with_ends(rows, name, self.size, file.metadata.num_rows)
+            yield from _with_ends(self._rows(file), name, self.size, file.metadata.num_rows)
+        except DataError:
+            raise
         except Exception as error:  # pyarrow's errors share no base of their own
             raise DataError(f"{name} is a damaged Parquet file: {first_line(error)}") from error
+
+    def _rows(self, file: Any) -> Iterator[Row]:
+        """The rows. DataError for a file whose repeated values fill the memory when it is read."""
+        left = most_bytes(self.path)
+        if self.size > left:
+            raise _too_large(self.path)
+        # no value is larger than its column: a small file may repeat one in each row
+        columns, groups = range(file.metadata.num_columns), range(file.metadata.num_row_groups)
+        sizes = (
+            file.metadata.row_group(group).column(column).total_uncompressed_size
+            for group in groups
+            for column in columns
+        )
+        fitting = MOST_IN_BATCH // max(1, *sizes, 1)
+        small = self.path.stat().st_size < FREE_BYTES
+        batch_size = max(FEWEST_ROWS, min(fitting, CHUNK_ROWS)) if small else CHUNK_ROWS
+        for batch in file.iter_batches(batch_size=batch_size):
+            left -= batch.nbytes + BYTES_OF_VALUE * batch.num_rows * batch.num_columns
+            if left < 0:
+                raise _too_large(self.path)
+            yield from batch.to_pylist()
+
+
+MOST_IN_BATCH = 2**30
+"""Bytes that a batch of a Parquet file may hold if each row has the largest value."""
+
+FEWEST_ROWS = 8
+"""Rows in a batch of a Parquet file, at least: fewer are slow to read."""
+
+BYTES_OF_VALUE = 16
+"""Bytes of a value besides its content, at least."""
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import io
 import json
-import pickle
+import pickletools
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Literal
+
+import msgspec
 
 from rewardkit.records import Sample
 from rewardkit.verifiers.code.scripts import (
@@ -37,6 +39,15 @@ LONGEST_NUMBER = 50_000
 
 LONGEST_TESTS = 256_000_000
 """Bytes that compressed tests may unpack to."""
+
+FREE_BYTES = 2**24
+"""Bytes that compressed tests may always unpack to."""
+
+MOST_RATIO = 64
+"""How many times their own size compressed tests may unpack to, if that is more."""
+
+MOST_CASES = 100_000
+"""Maximum number of packed tests of a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ def read_tests(sample: Sample, named: Format = "") -> Suite:
         raise ValueError(
             f"the tests don't have the form of {named or 'any format'}: {error}"
         ) from error
-    except (zlib.error, pickle.UnpicklingError) as error:
+    except (zlib.error, msgspec.MsgspecError) as error:
         raise ValueError(f"the packed tests can't be unpacked: {error}") from error
     if not tests.cases:
         raise ValueError("there are no tests")
@@ -237,22 +248,45 @@ def _livecodebench(value: Any, columns: Mapping[str, object]) -> Suite:
     return _listed([{**case, "fn_name": name} for case in cases], columns)
 
 
+class PackedCase(msgspec.Struct):
+    """A test of LiveCodeBench."""
+
+    input: str
+    output: str
+
+
 def _unpacked(value: Any) -> list[Any]:
     """A column of LiveCodeBench's tests: JSON, or a pickle of it, compressed, in base 64."""
     parsed = _parsed(value) if isinstance(value, str) else value
     if isinstance(parsed, str):
-        unpacked = zlib.decompressobj().decompress(base64.b64decode(parsed), LONGEST_TESTS)
-        parsed = _loaded(_Text(io.BytesIO(unpacked)).load())
+        packed = base64.b64decode(parsed)
+        most = min(LONGEST_TESTS, max(FREE_BYTES, MOST_RATIO * len(packed)))
+        unpacker = zlib.decompressobj()
+        unpacked = unpacker.decompress(packed, most)
+        if unpacker.unconsumed_tail:
+            raise ValueError(f"the packed tests unpack to more than {most:,} bytes")
+        text = _pickled_text(unpacked)
+        if text.count('"input"') > MOST_CASES:
+            raise ValueError(f"there are more than {MOST_CASES:,} packed tests")
+        cases = msgspec.json.decode(text, type=list[PackedCase])
+        parsed = [msgspec.structs.asdict(case) for case in cases]
     if not isinstance(parsed, list):
         raise ValueError("the tests are not a list")
     return parsed
 
 
-class _Text(pickle.Unpickler):
-    """Reads a pickled text; a pickle that names a class or a function is refused."""
+def _pickled_text(pickled: bytes) -> str:
+    """The text that a pickle holds; nothing of the pickle is run, and any other is refused."""
+    steps = [(step.name, value) for step, value, _ in islice(pickletools.genops(pickled), 6)]
+    texts = [value for name, value in steps if name in _TEXT_STEPS]
+    names = {name for name, _ in steps} - _TEXT_STEPS
+    if len(texts) != 1 or steps[-1][0] != "STOP" or names - _OTHER_STEPS:
+        raise ValueError("the packed tests are a pickle of something else than a text")
+    return str(texts[0])
 
-    def find_class(self, module: str, name: str) -> Any:
-        raise ValueError(f"the pickled tests name {module}.{name}; only text is read")
+
+_TEXT_STEPS = {"UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
+_OTHER_STEPS = {"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"}
 
 
 def _asserts(value: Any, columns: Mapping[str, object]) -> Suite:
