@@ -281,7 +281,7 @@ def _pickled_text(pickled: bytes) -> str:
     texts = [value for name, value in steps if name in _TEXT_STEPS]
     names = {name for name, _ in steps} - _TEXT_STEPS
     if len(texts) != 1 or steps[-1][0] != "STOP" or names - _OTHER_STEPS:
-        raise ValueError("the packed tests are a pickle of something else than a text")
+        raise ValueError("the packed tests are a pickle of something else; only text is read")
     return str(texts[0])
 
 
