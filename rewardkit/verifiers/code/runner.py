@@ -207,7 +207,7 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
     if tests.kind == "call":
         function = f"Solution.{tests.function}" if has_class else tests.function
         return lambda case: rules.returned(jail.call(source, function, case.given), case)
-    if has_class:
+    if has_class and tests.function:
         source += METHOD.format(tests.function)
 
     def check(case: Case) -> Finding | None:

@@ -51,6 +51,7 @@ _RAISING = {"raises", "assertRaises", "assertRaisesRegex"}
 _EXITS = {"BaseException", "GeneratorExit", "KeyboardInterrupt", "SystemExit"}
 
 _MARKS = {"anyio", "asyncio", "filterwarnings", "skip", "skipif", "trio", "usefixtures", "xfail"}
+_SKIPS = {"expectedFailure", "skipIf", "skipTest", "skipUnless"}
 _SET_UPS = re.compile(r"setup(_module|_function|_class)?|setUpModule|teardown_method|load_tests")
 
 
@@ -60,11 +61,22 @@ LONG_NUMBER = re.compile(r"\d{4000,}")
 
 @functools.lru_cache(maxsize=8)
 def parsed_program(source: str) -> ast.Module:
-    """Return the tree of a test program. ValueError if it isn't Python."""
+    """Return the tree of a test program, where the program's names stand for what it imports them
+    as. ValueError if it isn't Python."""
     try:
-        return ast.parse(LONG_NUMBER.sub("0", source))  # its values don't matter here
+        tree = ast.parse(LONG_NUMBER.sub("0", source))  # its values don't matter here
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"the test {source[:80]!r} isn't Python: {error}") from error
+    own: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for one in node.names:
+                if one.asname and "solution" in (one.name, getattr(node, "module", "")):
+                    own[one.asname], one.asname = one.name, None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = own.get(node.id, node.id)
+    return tree
 
 
 def called_names(source: str) -> list[str]:
@@ -292,7 +304,7 @@ def imported_modules(source: str) -> set[str]:
         if isinstance(node, ast.Import):
             modules |= {one.name.partition(".")[0] for one in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            modules.add(node.module.partition(".")[0])
+            modules.add("." * node.level + node.module.partition(".")[0])
     return modules
 
 
@@ -321,7 +333,7 @@ def pytest_calls(source: str) -> list[str]:
         raise ValueError("the tests have no function test_…")
     unknown = next(filter(None, map(_not_offered, ast.walk(tree))), "")
     if unknown := unknown or _no_information(tree) or _no_fixture(tree):
-        raise ValueError(f"the tests use {unknown} of pytest, which isn't offered here")
+        raise ValueError(f"the tests use {unknown}, which isn't offered here")
     return calls
 
 
@@ -336,6 +348,11 @@ def _not_offered(node: ast.AST) -> str:
             return "" if name in pytest_subset.__all__ else name
         case ast.ImportFrom(module="pytest", names=aliases):
             return next((one.name for one in aliases if one.name not in pytest_subset.__all__), "")
+        case ast.Attribute(attr=name) if name in _SKIPS:
+            return name
+        case ast.ClassDef(body=body):
+            inner = [one for one in body if isinstance(one, ast.FunctionDef)]
+            return "a fixture in a class" if "fixture" in _decorators(*inner) else ""
         case ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr=name):
             return f"mark.{name}" if name in _MARKS else ""
         case ast.Call(func=ast.Attribute(attr="parametrize"), keywords=options):

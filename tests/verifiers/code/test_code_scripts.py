@@ -49,6 +49,15 @@ RUN = {
     "def test_add(n, m):\n    assert add(n, 1) == m",
     "parametrize twice": f"{WITH}@pytest.mark.parametrize('a', [3, 5])\n"
     "@pytest.mark.parametrize('b', [7])\ndef test_add(a, b):\n    assert add(a, b) == a + b",
+    "the module by another name": "import solution as s\ndef test_add():\n"
+    "    assert s.add(1, 2) == 3",
+    "a function by another name": "from solution import add as plus\ndef test_add():\n"
+    "    assert plus(1, 2) == 3",
+    "all names": "from solution import *\ndef test_add():\n    assert add(1, 2) == 3",
+    "a static method": f"{WITH}class TestAdd:\n    @staticmethod\n    def test_add():\n"
+    "        assert add(1, 2) == 3",
+    "an instance called solution": "from solution import Solution\ndef test_add():\n"
+    "    solution = Solution()\n    assert solution.add(1, 2) == 3",
     "parametrize, keywords": f"{WITH}CASES = [(1, 2, 3), pytest.param(2, 2, 4, marks=())]\n"
     "@pytest.mark.parametrize(argnames='a,b,c', argvalues=CASES)\n"
     "def test_add(a, b, c):\n    assert add(a, b) == c",
@@ -126,6 +135,8 @@ RUN = {
 PROGRAMS = {
     "LeetCode's class": "class Solution:\n    def add(self, a, b):\n        return a {} b",
     "a key": "def at(a, b):\n    return {} a[b]",
+    "an instance called solution": "class Solution:\n    def add(self, a, b):\n"
+    "        return a {} b",
     "a capital": ADD.replace("add", "Add_All"),
 }
 EXCEPTIONS = {
@@ -209,6 +220,14 @@ TOGETHER = {
         "Stack",
         "from solution import Stack\ndef test_s():\n    s = Stack()\n    s.push(1)\n"
         "    assert s.pop() == 1",
+    ),
+    "a class by another name": (
+        "Stack",
+        "from solution import Stack as S\ndef test_s():\n    assert S([1]).pop() == 1",
+    ),
+    "a class of the module": (
+        "Stack",
+        "import solution as m\ndef test_s():\n    s = m.Stack([1])\n    assert s.pop() == 1",
     ),
     "a class, at once": ("Stack", ["assert Stack([3]).pop() == 3"]),
     "a class as a fixture": (
@@ -334,6 +353,14 @@ def test_tests_that_need_the_program_s_process_name_why_and_run_there(name: str)
          "def test_f():\n    f(1)"),
         ("exconly", "import pytest\nfrom solution import f\ndef test_f():\n"
          "    with pytest.raises(ValueError) as e:\n        f(1)\n    assert e.exconly()"),
+        ("fixture in a class", "import pytest\nfrom solution import f\nclass TestF:\n"
+         "    @pytest.fixture\n    def a(self):\n        return 1\n"
+         "    def test_f(self, a):\n        f(a)"),
+        ("skipIf", "import unittest\nfrom solution import f\nclass TestF(unittest.TestCase):\n"
+         "    @unittest.skipIf(True, '')\n    def test_f(self):\n        f(1)"),
+        ("skipTest", "import unittest\nfrom solution import f\n"
+         "class TestF(unittest.TestCase):\n    def test_f(self):\n        self.skipTest('')"),
+        ("import", "from .solution import f\ndef test_f():\n    f(1)"),
         ("hypothesis", "from hypothesis import given\nfrom solution import f\n"
          "def test_f():\n    f(1)"),
         ("usefixtures", "import pytest\nfrom solution import f\n@pytest.mark.usefixtures('a')\n"
