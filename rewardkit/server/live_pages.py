@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import threading
 import time
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -57,7 +58,7 @@ from rewardkit.harness.store.run_folder import (
     natural,
     short_names,
 )
-from rewardkit.harness.store.sample_row import SAMPLES
+from rewardkit.harness.store.sample_row import SAMPLES, SampleRow
 from rewardkit.printable import printable
 from rewardkit.redaction import redact
 from rewardkit.server.access import LoopbackMiddleware
@@ -90,36 +91,6 @@ class LiveRow:
     """Why the run failed or the folder can't be read, without secrets."""
 
 
-class _Settings(msgspec.Struct):
-    task: str
-    trainer: Any = None
-
-
-class _Fingerprint(msgspec.Struct):
-    settings: _Settings
-
-
-class _Session(msgspec.Struct):
-    model: str
-    started: str
-    ended: str | None = None
-    steps: int | None = None
-
-
-class _Training(msgspec.Struct):
-    """What the table reads in training.json."""
-
-    fingerprint: _Fingerprint
-    sessions: Annotated[list[_Session], msgspec.Meta(min_length=1)]
-
-
-class _LogEntry(msgspec.Struct):
-    """What the table reads in an entry of train_log.json."""
-
-    step: int
-    evaluation: dict[str, dict[str, Any]]
-
-
 def folders_below(folder: Path) -> Iterator[Path]:
     """Yield the folders of runs and trainings, in natural order; symbolic links are not followed.
 
@@ -135,23 +106,20 @@ def folders_below(folder: Path) -> Iterator[Path]:
         inside.sort(key=natural)
 
 
-def stamp_of(folder: Path, levels: int = 2) -> Stamp:
-    """The files that a report reads, at most `levels` folders deep, without checkpoints."""
+def stamp_of(folder: Path) -> Stamp:
+    """The files that a report reads, at most two folders deep, without checkpoints."""
     found: list[tuple[str, int, int]] = []
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return ()
-    for entry in entries:
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                if levels and not entry.name.startswith("checkpoint-"):
-                    found += stamp_of(Path(entry.path), levels - 1)
-            elif entry.name not in (LOCK, REPORT) and not entry.name.endswith(".part"):
-                status = entry.stat()
-                found.append((entry.path, status.st_mtime_ns, status.st_size))
-        except OSError:
-            continue  # replaced meanwhile, or a link in a circle
+    for name, inside, files in os.walk(folder):  # leaves out what it can't read
+        is_deepest = len(Path(name).relative_to(folder).parts) == 2
+        inside[:] = sorted(
+            one for one in inside if not (is_deepest or one.startswith("checkpoint-"))
+        )
+        for file in sorted(files):
+            if file not in (LOCK, REPORT) and not file.endswith(".part"):
+                path = os.path.join(name, file)
+                with contextlib.suppress(OSError):  # replaced meanwhile, or a link in a circle
+                    status = os.stat(path)
+                    found.append((path, status.st_mtime_ns, status.st_size))
     return tuple(found)
 
 
@@ -165,22 +133,6 @@ def is_locked(folder: Path) -> bool:
     return any(line.split()[5].endswith(f":{inode}") for line in locks.splitlines())
 
 
-class _LineVerdict(msgspec.Struct):
-    correct: bool | None = None
-
-
-class _Line(msgspec.Struct):
-    key: str
-    task: str
-    id: str
-    verdict: _LineVerdict
-
-
-def decode_line(line: bytes) -> _Line:
-    """A row's fields; msgspec's decoder refuses lone surrogates and NaN, which rows may hold."""
-    return msgspec.convert(json.loads(line), _Line)
-
-
 @dataclass
 class RowTally:
     """The verdicts of a samples.jsonl so far. Each line is read once."""
@@ -188,7 +140,8 @@ class RowTally:
     path: Path
     origin: object = None
     offset: int = 0
-    rows: dict[str, _Line] = field(default_factory=dict)
+    rows: dict[str, tuple[str, str, bool | None]] = field(default_factory=dict)
+    """For each key the task, the problem and whether the completion is right."""
 
     def update(self, started: str) -> None:
         """Read the lines that are new; all of them if the run that began at `started` is new."""
@@ -203,18 +156,18 @@ class RowTally:
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    row = decode_line(line)
+                    row = SampleRow.from_json(json.loads(line), f"the line at byte {self.offset}")
                     self.offset += len(line)
-                    self.rows[row.key] = row
+                    self.rows[row.key] = (row.task, row.id, row.verdict.correct)
         except FileNotFoundError:
             self.rows.clear()
 
     def accuracy(self, task: str) -> Metric | None:
         """The accuracy over the judged completions; None without any."""
         groups: dict[str, list[float]] = defaultdict(list)
-        for row in self.rows.values():
-            if row.task == task and row.verdict.correct is not None:
-                groups[row.id].append(float(row.verdict.correct))
+        for of_row, problem, correct in self.rows.values():
+            if of_row == task and correct is not None:
+                groups[problem].append(float(correct))
         return SHARES.mean(list(groups.values())) if groups else None
 
 
@@ -245,7 +198,8 @@ class LiveRun:
         self.is_running = running
         try:
             is_training = (self.path / TRAINING).is_file()
-            self.rows = [self._training()] if is_training else list(self._run())
+            rows = [self._training()] if is_training else list(self._run())
+            self.rows = msgspec.convert(rows, list[LiveRow])
         except Exception as error:  # a folder of another program may hold anything
             self.rows = [LiveRow(task="", model="", state="unreadable", problem=_shown(error))]
         self.stamp = stamp
@@ -260,7 +214,8 @@ class LiveRun:
             return "done"
         return "running" if self.is_running else "unfinished"
 
-    def _run(self) -> Iterator[LiveRow]:
+    def _run(self) -> Iterator[dict[str, Any]]:
+        """The fields of a row for each task of a run."""
         record = read_run_record(self.path / RUN)
         session = (record.get("sessions") or [{}])[-1]
         # an interrupted session ends too, but writes no summary
@@ -274,42 +229,38 @@ class LiveRun:
         else:
             self._tally.update(started)
         tasks = summary.get("tasks", {})
-        counted = Counter(row.task for row in self._tally.rows.values())
+        counted = Counter(task for task, _, _ in self._tally.rows.values())
         for task in dict.fromkeys([*record.get("tasks", {}), *tasks, *counted]):
             own = tasks.get(task)
-            metrics = own["metrics"] if own else {}
-            stored = metrics.get("accuracy")
-            yield LiveRow(
-                task=task,
-                model=str(record.get("settings", {}).get("model", "")),
-                accuracy=Metric(**stored) if stored else self._tally.accuracy(task),
-                done=own["completions"] if own else counted[task],
-                total=planned_completions(record.get("tasks", {}).get(task, {})),
-                state="failed" if error or summary.get("failed") else state,
-                started=started,
-                problem=_shown(error or ""),
-            )
+            yield {
+                "task": task,
+                "model": str(record.get("settings", {}).get("model", "")),
+                "accuracy": own["metrics"].get("accuracy") if own else self._tally.accuracy(task),
+                "done": own["completions"] if own else counted[task],
+                "total": planned_completions(record.get("tasks", {}).get(task, {})),
+                "state": "failed" if error or summary.get("failed") else state,
+                "started": started,
+                "problem": _shown(error or ""),
+            }
 
-    def _training(self) -> LiveRow:
-        document = read_document(self.path / TRAINING)
-        check_format(self.path / TRAINING, document)
-        record, log = msgspec.convert(document, _Training), self.path / TRAIN_LOG
-        entries = (
-            msgspec.json.decode(log.read_bytes(), type=list[_LogEntry]) if log.is_file() else []
-        )
-        settings, session = record.fingerprint.settings, record.sessions[-1]
-        trainer = settings.trainer if isinstance(settings.trainer, dict) else {}
-        evaluated = [one for entry in entries for one in entry.evaluation.values()]
-        accuracy = evaluated[-1].get("accuracy") if evaluated else None
-        return LiveRow(
-            task=f"{settings.task}, training",
-            model=session.model,
-            accuracy=msgspec.convert(accuracy, Metric) if accuracy else None,
-            done=session.steps or (entries[-1].step if entries else 0),
-            total=max(0, msgspec.convert(trainer.get("max_steps", 0), int)),
-            state=self._state(ended=session.ended),
-            started=session.started,
-        )
+    def _training(self) -> dict[str, Any]:
+        """The fields of a training's row."""
+        record = read_document(self.path / TRAINING)
+        check_format(self.path / TRAINING, record)
+        log = self.path / TRAIN_LOG
+        entries = json.loads(log.read_bytes()) if log.is_file() else []
+        settings, session = record["fingerprint"]["settings"], record["sessions"][-1]
+        trainer = settings.get("trainer")
+        evaluated = [metrics for entry in entries for metrics in entry["evaluation"].values()]
+        return {
+            "task": f"{settings['task']}, training",
+            "model": session["model"],
+            "accuracy": evaluated[-1].get("accuracy") if evaluated else None,
+            "done": session.get("steps") or (entries[-1]["step"] if entries else 0),
+            "total": max(0, trainer.get("max_steps", 0) if isinstance(trainer, dict) else 0),
+            "state": self._state(ended=session.get("ended")),
+            "started": session["started"],
+        }
 
 
 def _shown(error: object) -> str:
@@ -326,6 +277,8 @@ LOOK_SECONDS = 1.0
 """Least time between two looks at the folder."""
 
 TABLE = Path(__file__).with_name("live_runs.html.jinja")
+
+NO_RUN = "there is no such run; go back to the table at /"
 
 LARGEST_NOTE = 200_000
 """Maximum number of bytes of a request that stores a note."""
@@ -347,8 +300,8 @@ class LivePages:
         self.folder = folder
         self._runs: dict[Path, LiveRun] = {}
         self._looked = 0.0
-        self._pages: OrderedDict[str, tuple[str, str]] = OrderedDict()
         self._lock = threading.Lock()
+        self._rendered = functools.lru_cache(MOST_PAGES)(_rendered)
 
     def runs(self) -> list[LiveRun]:
         """The runs below the folder, read again where they changed."""
@@ -364,52 +317,52 @@ class LivePages:
         name = path.relative_to(self.folder).as_posix() if path != self.folder else path.name
         return self._runs.get(path) or LiveRun(path, name)
 
-    def report(self, run: LiveRun, tag: str) -> str:
-        """The report of a run; rendered unless the page with this tag is kept."""
-        with self._lock:
-            kept = self._pages.get(run.identifier)
-            if kept is None or kept[0] != tag:
-                runs = read_runs(find_shown([run.path]))
-                kept = (tag, render(runs, live=_live(run, tag)))
-            self._pages[run.identifier] = kept
-            self._pages.move_to_end(run.identifier)
-            while len(self._pages) > MOST_PAGES:
-                self._pages.popitem(last=False)
-            return kept[1]
+    def _found(self, identifier: str) -> LiveRun:
+        for run in self.runs():
+            if run.identifier == identifier:
+                return run
+        raise HTTPException(404, NO_RUN)
 
     async def table(self, request: Request) -> Response:
         """`GET /`: the table of all runs."""
         runs = await run_in_threadpool(self.runs)
         tag = _hash(repr([(run.name, run.rows) for run in runs]))
-        if known := _without_page(request, tag):
-            return known
-        page = html_template(TABLE).render(
+        style = f"{page_style()}\n{_beside_table('.css')}"
+        script = _beside_table(".js")
+        policy = (
+            f"default-src 'none'; script-src {allowed([script])}; "
+            f"style-src {allowed([style])}; connect-src 'self'; base-uri 'none'; "
+            "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        )
+        page = functools.partial(
+            html_template(TABLE).render,
             folder=str(self.folder),
             runs=runs,
-            style=table_style(),
-            script=table_script(),
+            style=style,
+            script=script,
             tag=tag,
             seconds=TABLE_SECONDS,
         )
-        return _page(page.encode(errors="backslashreplace").decode(), tag, table_policy())
+        return await _answer(request, tag, policy, page)
 
     async def one(self, request: Request) -> Response:
         """`GET /runs/ID`: the report of a run or a training."""
-        runs = {run.identifier: run for run in await run_in_threadpool(self.runs)}
-        run = runs.get(request.path_params["identifier"])
-        if run is None:
-            return PlainTextResponse("there is no such run; go back to the table at /", 404)
+        run = await run_in_threadpool(self._found, request.path_params["identifier"])
         tag = await run_in_threadpool(_tag, run)
-        if known := _without_page(request, tag):
-            return known
+        live = LivePage(
+            f"/runs/{run.identifier}/notes", tag.partition("-")[0], seconds=REPORT_SECONDS
+        )
+
+        def page() -> str:
+            with self._lock:
+                return self._rendered(run.path, tag, live)
+
+        libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
         try:
-            page = await run_in_threadpool(self.report, run, tag)
+            return await _answer(request, tag, content_policy(libraries, live), page)
         except Exception as error:  # a folder of another program may hold anything
             text = f"{run.name} has no report yet: {_shown(error)}"
-            headers = {"Refresh": str(TABLE_SECONDS)}
-            return PlainTextResponse(text, 503, headers=headers)
-        libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
-        return _page(page, tag, content_policy(libraries, _live(run, tag)))
+            return PlainTextResponse(text, 503, headers={"Refresh": str(TABLE_SECONDS)})
 
     async def note(self, request: Request) -> Response:
         """`POST /runs/ID/notes`: store a note on a sample in the folder of its run."""
@@ -421,19 +374,18 @@ class LivePages:
         return Response(status_code=204)
 
     def _store(self, identifier: str, body: NoteRequest) -> None:
-        path = next((run.path for run in self.runs() if run.identifier == identifier), None)
-        folders = find_shown([path]) if path else []
+        folders = find_shown([self._found(identifier).path])
         folder = dict(zip(short_names(folders), folders, strict=True)).get(body.run)
         if folder is None:
-            raise HTTPException(404, "there is no such run; go back to the table at /")
+            raise HTTPException(404, NO_RUN)
         started = run_start(RunFolder(folder).read_record())
         with self._lock:
             write_note(folder, body.key, SampleNote(body.note, body.tags, started))
 
 
-def _live(run: LiveRun, tag: str) -> LivePage:
-    address = f"/runs/{run.identifier}/notes"
-    return LivePage(address, version=tag.partition("-")[0], seconds=REPORT_SECONDS)
+def _rendered(folder: Path, tag: str, live: LivePage) -> str:
+    """The report of a run in the state that `tag` names."""
+    return render(read_runs(find_shown([folder])), live=live)
 
 
 def _tag(run: LiveRun) -> str:
@@ -443,25 +395,21 @@ def _tag(run: LiveRun) -> str:
     return f"{_hash(repr([file for file in stamp if file not in notes]))}-{_hash(repr(notes))}"
 
 
-def _without_page(request: Request, tag: str) -> Response | None:
-    """The answer to a browser that has the page already, or asks only whether it has changed."""
-    if request.headers.get("if-none-match") == f'"{tag}"':
-        return Response(status_code=304, headers=_headers(tag))
-    return Response(headers=_headers(tag)) if request.method == "HEAD" else None
-
-
-def _page(page: str, tag: str, policy: str) -> Response:
-    policy = f"{policy}; frame-ancestors 'none'"
-    return HTMLResponse(page, headers={**_headers(tag), "Content-Security-Policy": policy})
-
-
-def _headers(tag: str) -> dict[str, str]:
-    return {
+async def _answer(request: Request, tag: str, policy: str, page: Callable[[], str]) -> Response:
+    """The page, unless the browser has it already or asks only whether it has changed."""
+    headers = {
         "ETag": f'"{tag}"',
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
     }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    if request.method == "HEAD":
+        return Response(headers=headers)
+    content = (await run_in_threadpool(page)).encode(errors="backslashreplace")
+    headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
+    return HTMLResponse(content, headers=headers)
 
 
 def _hash(text: str) -> str:
@@ -469,25 +417,9 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def table_style() -> str:
-    """The style of the report with that of the table."""
-    own = TABLE.with_name("live_runs.css").read_text(encoding="utf-8")
-    return f"{page_style()}\n{own}"
-
-
-@functools.cache
-def table_script() -> str:
-    """The script that loads the table again when it has changed."""
-    return TABLE.with_name("live_runs.js").read_text(encoding="utf-8")
-
-
-def table_policy() -> str:
-    """The content security policy of the table: its style, its script, no network but itself."""
-    return (
-        f"default-src 'none'; script-src {allowed([table_script()])}; "
-        f"style-src {allowed([table_style()])}; connect-src 'self'; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
+def _beside_table(suffix: str) -> str:
+    """The style or the script of the table."""
+    return TABLE.with_name(f"live_runs{suffix}").read_text(encoding="utf-8")
 
 
 def create_view(folder: Path) -> Starlette:

@@ -16,6 +16,7 @@ from rewardkit.harness.report.page import LivePage, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.server import live_pages
 from rewardkit.server.live_pages import create_view
 from tests.harness.store.rollouts.made import two_steps, write_training
@@ -76,15 +77,15 @@ def test_rows_that_come_are_counted_and_each_line_is_read_once(
     folder = running_run(tmp_path / "run")
     pages = view(tmp_path)
     assert "2 of 8" in pages.get("/").text
-    decoded = []
-    decode = live_pages.decode_line
-
-    def counted(line: bytes) -> object:
-        decoded.append(line)
-        return decode(line)
-
-    monkeypatch.setattr(live_pages, "decode_line", counted)
     RunFolder(folder).append([row("3", task="sums")])
+    decoded = []
+    from_json = SampleRow.from_json
+
+    def counted(value: object, place: str) -> SampleRow:
+        decoded.append(value)
+        return from_json(value, place)
+
+    monkeypatch.setattr(SampleRow, "from_json", counted)
     with (folder / "samples.jsonl").open("ab") as file:
         file.write(b'{"key": "sums/4')  # the writer is in the middle of a line
     text = pages.get("/").text
@@ -192,7 +193,6 @@ METRIC = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
     [
         ([], SESSION, {}),
         ("gsm8k", SESSION, {}),
-        ({"task": None, "trainer": {}}, SESSION, {}),
         ({"task": "gsm8k", "trainer": {"max_steps": "nine"}}, SESSION, {}),
         ({"task": "gsm8k", "trainer": {"max_steps": 1e999}}, SESSION, {}),
         (SETTINGS, [], {}),
