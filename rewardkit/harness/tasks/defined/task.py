@@ -563,9 +563,10 @@ class DefinedTask:
             return ("",)
         if not stated and not columns.reference:
             raise DataError(
-                f"row {index + 1} of task {self.name!r}: its verifier compares with a reference; "
-                f"no column {', '.join(names)} holds it, only {', '.join(sorted(map(str, row)))}; "
-                "name the column: columns.reference, or --reference-field"
+                f"row {index + 1} of task {self.name!r} has no reference in {', '.join(names)}, "
+                f"and its verifier compares with a reference; it has "
+                f"{', '.join(sorted(map(str, row)))}; name the column: columns.reference, or "
+                "--reference-field"
             )
         name = stated[0] if stated else columns.reference
         value = self._column(row, index, name, "reference")
