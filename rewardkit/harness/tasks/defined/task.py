@@ -559,7 +559,7 @@ class DefinedTask:
         verifier = self.verifier()
         names = (columns.reference,) if columns.reference else reference_columns(verifier)
         stated = [name for name in names if field_value(row, name) is not None]
-        if not stated and not needs_reference(verifier, row):
+        if not (stated and columns.reference) and not needs_reference(verifier, row):
             return ("",)
         if not stated and not columns.reference:
             raise DataError(
