@@ -229,7 +229,6 @@ class ServerRoutes:
             "`POST /v1/score`": self.score,
             "`POST /rm/NAME` (slime)": self.rm,
             "`POST /get_reward/NAME` (OpenRLHF)": self.get_reward,
-            "`POST /verify/NAME` (NeMo-Gym)": self.verify,
             "`frameworks.client.remote`": self.remote,
         }
 
@@ -256,17 +255,6 @@ class ServerRoutes:
             body = {"query": [f"? {text}"], "prompts": ["? "], "labels": [label]}
             answer = self._post(f"/get_reward/{verifier}", body)
             rows.append({"reward": answer["rewards"], **answer["extra_logs"]})
-        return rows
-
-    def verify(self, verifier: str, cases: Sequence[Case]) -> list[Facts]:
-        """One request for each completion."""
-        rows = []
-        for text, reference in cases:
-            output = [{"type": "message", "content": [{"type": "output_text", "text": text}]}]
-            body = {"responses_create_params": {}, "response": {"output": output}}
-            answer = self._post(f"/verify/{verifier}", body | {"expected_answer": reference})
-            kept = {"reward": answer["reward"], "answer": answer["extracted_answer"]}
-            rows.append(kept | {"failure": answer["failure"]})
         return rows
 
     def remote(self, verifier: str, cases: Sequence[Case]) -> list[Facts]:

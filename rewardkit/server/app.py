@@ -14,37 +14,20 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rewardkit import __version__, registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
-from rewardkit.frameworks.nemo_gym import (
-    REVERIFY_MODE,
-    aggregate_metrics,
-    measurement,
-    output_messages,
-    reference_row,
-)
 from rewardkit.frameworks.openrlhf import completion_of, single
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.printable import get_logger
-from rewardkit.protocols import Verifier, needs_reference, reference_columns
+from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
-from rewardkit.server.requests import (
-    GymRequest,
-    GymResponses,
-    GymSession,
-    RewardRequest,
-    SampleRequest,
-    ScoreRequest,
-    fields_of,
-    read_body,
-    read_json,
-)
+from rewardkit.server.requests import RewardRequest, SampleRequest, ScoreRequest, read_body
 from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
 
 LONGEST_DETAIL = 500
@@ -103,17 +86,16 @@ class ScoringServer:
         self.verifiers = OfferedVerifiers(settings)
         self.ready = False
 
-    async def verdicts(
+    async def _verdicts(
         self,
         request: Request,
         name: str,
+        verifier: Verifier,
         items: Sequence[ScoredItem],
         *,
-        parameters: Mapping[str, object] | None = None,
         timeout: float | None = None,
     ) -> list[Verdict]:
-        """Judge items when their turn in the queue comes, and return the verdicts."""
-        verifier = self.verifiers.find(name, parameters or {})
+        """Judge items when their turn in the queue comes."""
         verdicts = await self.queue.run(
             request, len(items), lambda: self.verifiers.judge(verifier, items, timeout)
         )
@@ -128,8 +110,8 @@ class ScoringServer:
             (item.completion, _sample(verifier, item.reference, item.question, item.columns))
             for item in body.items
         ]
-        verdicts = await self.verdicts(
-            request, body.verifier, items, parameters=body.parameters, timeout=body.timeout
+        verdicts = await self._verdicts(
+            request, body.verifier, verifier, items, timeout=body.timeout
         )
         return Answer({"verdicts": [verdict.as_json() for verdict in verdicts]})
 
@@ -155,8 +137,9 @@ class ScoringServer:
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
         body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
-        sample = _sample(self._default_verifier(request), body.label, body.prompt)
-        (verdict,) = await self._default_verdicts(request, [(body.response, sample)])
+        name, verifier = self._offered(request)
+        sample = _sample(verifier, body.label, body.prompt)
+        (verdict,) = await self._verdicts(request, name, verifier, [(body.response, sample)])
         return Answer(verdict.score or 0.0)
 
     async def openrlhf_reward(self, request: Request) -> Response:
@@ -167,12 +150,12 @@ class ScoringServer:
         body = await read_body(request, RewardRequest, largest=self.settings.largest_body)
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
-        verifier = self._default_verifier(request)
+        name, verifier = self._offered(request)
         items = [
             (completion_of(query, prompt), _sample(verifier, label))
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
-        verdicts = await self._default_verdicts(request, items)
+        verdicts = await self._verdicts(request, name, verifier, items)
         rewards = single([verdict.score or 0.0 for verdict in verdicts])
         logs = {
             "acc": single([float(verdict.correct is True) for verdict in verdicts]),
@@ -180,74 +163,10 @@ class ScoringServer:
         }
         return Answer({"rewards": rewards, "scores": rewards, "extra_logs": logs})
 
-    async def gym_verify(self, request: Request) -> Response:
-        """NeMo-Gym's verify request: its fields again, with the reward."""
-        content: Any = await read_json(request, largest=self.settings.largest_body)
-        try:
-            reply = output_messages(fields_of(content, GymRequest).response)
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
-        own = GymRequest.__struct_fields__
-        columns = {name: value for name, value in content.items() if name not in own}
-        verifier = self._default_verifier(request)
-        sample = _sample(verifier, _gym_reference(verifier, columns), columns=columns)
-        (verdict,) = await self._default_verdicts(request, [(reply, sample)])
-        facts = {
-            "reward": verdict.score or 0.0,
-            "unjudged": verdict.correct is None,
-            "failure": verdict.failure,
-            "extracted_answer": verdict.answer,
-            **measurement(verdict.message if verdict.correct is None else None),
-        }
-        return Answer(content | facts)
-
-    async def gym_session(self, request: Request) -> Response:
-        """NeMo-Gym's start and end of a session: its identifier. rewardkit stores nothing for it.
-
-        NeMo-Gym expects a session to have a cookie.
-        """
-        body = await read_body(request, GymSession, largest=self.settings.largest_body)
-        identifier = body.resources_session_id
-        answer = Answer({} if identifier is None else {"resources_session_id": identifier})
-        answer.set_cookie("session", "none-is-kept", httponly=True)
-        return answer
-
-    async def gym_metrics(self, request: Request) -> Response:
-        """NeMo-Gym's figures of a finished collection."""
-        body = await read_body(request, GymResponses, largest=self.settings.largest_body)
-        return Answer(await asyncio.to_thread(aggregate_metrics, body.verify_responses))
-
-    async def gym_reverify_mode(self, _: Request) -> Response:
-        """Whether NeMo-Gym may have a response verified again."""
-        return Answer(REVERIFY_MODE)
-
-    async def gym_root(self, _: Request) -> Response:
-        """A line that names the server."""
-        return PlainTextResponse("rewardkit")
-
-    async def gym_config(self, request: Request) -> Response:
-        """NeMo-Gym's global configuration: this server alone, named `rewardkit`.
-
-        Like NeMo-Gym's head server it answers with YAML in a JSON string; JSON is YAML too.
-        """
-        try:
-            address = {"host": request.url.hostname, "port": request.url.port or 80}
-        except ValueError as error:
-            raise HTTPException(400, f"the header Host isn't an address: {error}") from error
-        servers = {"rewardkit": {"resources_servers": {"rewardkit": address}}}
-        return Answer(json.dumps(servers))
-
-    async def _default_verdicts(
-        self, request: Request, items: Sequence[ScoredItem]
-    ) -> list[Verdict]:
-        """The verdicts of the verifier that the path names, or else of the only one."""
-        return await self.verdicts(request, self._default_name(request), items)
-
-    def _default_name(self, request: Request) -> str:
-        return request.path_params.get("verifier") or self.verifiers.default
-
-    def _default_verifier(self, request: Request) -> Verifier:
-        return self.verifiers.find(self._default_name(request), {})
+    def _offered(self, request: Request) -> tuple[str, Verifier]:
+        """The verifier that the path names, or else the only one."""
+        name = request.path_params.get("verifier") or self.verifiers.default
+        return name, self.verifiers.find(name, {})
 
     def timed(self, handle: Handler) -> Handler:
         """The handler of a route that scores; its requests count in the latency."""
@@ -280,18 +199,8 @@ def create_app(settings: ServerSettings) -> Starlette:
         Route("/health", server.health),
         Route("/ready", server.is_ready),
         Route("/metrics", server.exposition),
-        Route("/seed_session", server.gym_session, methods=["POST"]),
-        Route("/close_session", server.gym_session, methods=["POST"]),
-        Route("/aggregate_metrics", server.gym_metrics, methods=["POST"]),
-        Route("/reverify_mode", server.gym_reverify_mode),
-        Route("/", server.gym_root),
-        Route("/global_config_dict_yaml", server.gym_config),
     ]
-    for path, handler in (
-        ("/verify", server.gym_verify),
-        ("/get_reward", server.openrlhf_reward),
-        ("/rm", server.slime_reward),
-    ):
+    for path, handler in (("/get_reward", server.openrlhf_reward), ("/rm", server.slime_reward)):
         routes.append(Route(path, server.timed(handler), methods=["POST"]))
         routes.append(Route(f"{path}/{{verifier}}", server.timed(handler), methods=["POST"]))
     access = Middleware(LoopbackMiddleware)
@@ -320,18 +229,6 @@ def _sample(
     except DataError as error:
         raise HTTPException(422, str(error)) from error
     return sample if isinstance(sample, Verdict) else replace(sample, columns=columns or {})
-
-
-def _gym_reference(verifier: Verifier, columns: dict[str, Any]) -> object:
-    row = reference_row(columns)
-    names = reference_columns(verifier)
-    for name in names:
-        if row.get(name) is not None:
-            return row[name]
-    if not needs_reference(verifier, columns):
-        return ""
-    listed = ", ".join(("expected_answer", *names))
-    raise HTTPException(422, f"the row has no reference; name it {listed}")
 
 
 class OfferedVerifiers:

@@ -69,30 +69,12 @@ class SampleRequest(msgspec.Struct):
     label: Any = None
 
 
-class GymRequest(msgspec.Struct):
-    """The body of NeMo-Gym's `POST /verify`; its further fields are the row's columns."""
-
-    responses_create_params: dict[str, Any]
-    response: dict[str, Any]
-
-
-class GymSession(msgspec.Struct):
-    """The body of NeMo-Gym's `POST /seed_session` and `/close_session`."""
-
-    resources_session_id: str | None = None
-
-
-class GymResponses(msgspec.Struct):
-    """The body of NeMo-Gym's `POST /aggregate_metrics`."""
-
-    verify_responses: list[dict[str, Any]]
-
-
-async def read_json(request: Request, *, largest: int) -> object:
-    """Read the JSON of a request's body.
+async def read_body(request: Request, model: type[Body], *, largest: int) -> Body:
+    """Read the JSON of a request's body into its model.
 
     HTTPException 413 beyond `largest` bytes or `MOST_VALUES` values, 408 for a body that doesn't
-    arrive in time, 400 for what isn't JSON, 422 for what is nested too deeply.
+    arrive in time, 400 for what isn't JSON, 422 for what is nested too deeply or doesn't fit the
+    model; then it names the field.
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -101,23 +83,13 @@ async def read_json(request: Request, *, largest: int) -> object:
         raise HTTPException(408, f"the body took more than {BODY_SECONDS} s to arrive") from error
     except ClientDisconnect as error:
         raise HTTPException(DISCONNECTED, "the client disconnected") from error
-    if len(body) < LARGE_BODY:
-        return _parsed(body)
-    return await asyncio.to_thread(_parsed, body)
-
-
-def fields_of(content: object, model: type[Body]) -> Body:
-    """Return a body as its model. HTTPException 422 names the field that doesn't fit."""
+    parse_in_thread = len(body) >= LARGE_BODY
+    content = await asyncio.to_thread(_parsed, body) if parse_in_thread else _parsed(body)
     try:
         return msgspec.convert(content, model)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half surrogates in a name
         fault, _, place = str(error).partition(" - at `$")
         raise HTTPException(422, f"{place.strip('.`') or 'the body'}: {fault}") from error
-
-
-async def read_body(request: Request, model: type[Body], *, largest: int) -> Body:
-    """Read and check the request's body, as `read_json` and `fields_of` do."""
-    return fields_of(await read_json(request, largest=largest), model)
 
 
 async def _received(request: Request, largest: int) -> bytearray:

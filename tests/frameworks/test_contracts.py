@@ -276,7 +276,7 @@ class TestNemoGym:
                 "bc",
             ),
             ([{"type": "message", "content": "a"}, {"type": "function_call"}], "a"),
-            ([{"type": "message", "content": 3}, {"type": "reasoning"}, 7], ""),
+            ([{"type": "message", "content": 3}, {"type": "reasoning"}], ""),
             ([], ""),
             ([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}], "a"),
             (
@@ -294,54 +294,24 @@ class TestNemoGym:
         ],
     )
     def test_the_text_is_the_assistant_s_last_message(self, output: list[Any], text: str) -> None:
-        assert last_message(nemo_gym.output_messages({"output": output})) == text
+        assert last_message(nemo_gym.output_messages(output)) == text
 
     def test_calls_are_the_assistant_s_and_what_they_return_is_the_tool_s(self) -> None:
         call = {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "1"}
         made = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
         messages = nemo_gym.output_messages(
-            {
-                "output": [
-                    {"type": "message", "role": "assistant", "content": "I look."},
-                    *[call, call],
-                    {"type": "function_call_output", "output": "4", "call_id": "1"},
-                    call,
-                ]
-            }
+            [
+                {"type": "message", "role": "assistant", "content": "I look."},
+                *[call, call],
+                {"type": "function_call_output", "output": "4", "call_id": "1"},
+                call,
+            ]
         )
         assert messages == [
             {"role": "assistant", "content": "I look.", "tool_calls": [made, made]},
             {"role": "tool", "content": "4"},
             {"role": "assistant", "content": "", "tool_calls": [made]},
         ]
-
-    def test_masked_samples_count_in_the_coverage_alone(self) -> None:
-        def row(task: int, reward: float, **more: object) -> dict[str, object]:
-            return {"_ng_task_index": task, "reward": reward, "failure": "wrong", **more}
-
-        rows = [row(1, 1.0), row(0, 0.0), row(1, 0.0), row(0, 0.0, mask_sample=True)]
-        metrics = nemo_gym.aggregate_metrics(rows)
-        first, second = metrics["group_level_metrics"]
-        assert (first["_ng_task_index"], first["mean/reward"]) == (0, 0.0)
-        assert (second["mean/reward"], second["max/reward"], second["min/reward"]) == (0.5, 1, 0)
-        assert metrics["key_metrics"] == {
-            "mean/reward": pytest.approx(1 / 3),
-            "coverage/measured_rollouts": 3,
-            "coverage/masked_rollouts": 1,
-        }
-        assert metrics["agent_metrics"].items() > metrics["key_metrics"].items()
-        assert nemo_gym.aggregate_metrics([]) == {
-            "group_level_metrics": [],
-            "agent_metrics": {},
-            "key_metrics": {},
-        }
-        all_masked = nemo_gym.aggregate_metrics([row(0, 0.0, mask_sample=True)])
-        assert "mean/reward" not in all_masked["agent_metrics"]
-
-    def test_what_is_no_figure_is_left_out(self) -> None:
-        row = {"reward": 1, "huge": 10**400, "nan": float("nan"), "_ng_x": 3, "text": "a"}
-        metrics = nemo_gym.aggregate_metrics([{**row, "_ng_task_index": "a", "right": True}])
-        assert metrics["key_metrics"] == {"mean/reward": 1.0, "mean/right": 1.0}
 
 
 class TestFiles:

@@ -39,7 +39,7 @@ def test_this_machine_s_names_are_answered(host: str) -> None:
     "kind", ["text/plain", "text/plain; charset=application/json", "multipart/form-data", ""]
 )
 def test_without_a_token_what_a_web_page_may_send_is_refused(kind: str) -> None:
-    for path in ("/rm", "/v1/score", "/seed_session", "/nothing"):
+    for path in ("/rm", "/v1/score", "/nothing"):
         answer = client().post(path, content=b"{}", headers={"Content-Type": kind})
         assert answer.status_code == 415
         assert "send application/json" in answer.json()["detail"]

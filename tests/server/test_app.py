@@ -140,23 +140,11 @@ def test_any_text_is_judged(client: LocalClient) -> None:
     [
         ("/rm/math", {"response": ODD, "label": ODD}),
         ("/get_reward/math", {"query": [ODD], "prompts": [ODD], "labels": [ODD]}),
-        (
-            "/verify/math",
-            {"response": {"output": [{"content": ODD}]}, "responses_create_params": {}}
-            | {"answer": ODD, "other": [ODD, float("inf")]},
-        ),
     ],
 )
-def test_any_text_comes_back(client: LocalClient, path: str, body: dict[str, object]) -> None:
+def test_hosts_may_send_any_text(client: LocalClient, path: str, body: dict[str, object]) -> None:
     answer = client.post(path, content=json.dumps(body))
     assert answer.status_code == 200
-    if "other" in body:
-        assert answer.json()["other"] == body["other"]
-
-
-@pytest.mark.parametrize("host", ["[::1", "127.0.0.1:99999", "127.0.0.1:x"])
-def test_a_host_header_that_is_no_address(client: LocalClient, host: str) -> None:
-    assert client.get("/global_config_dict_yaml", headers={"Host": host}).status_code < 500
 
 
 @pytest.mark.parametrize(
@@ -203,16 +191,14 @@ def test_a_bad_request_is_named(
 @pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    path=st.sampled_from(
-        ["/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/aggregate_metrics"]
-    ),
+    path=st.sampled_from(["/v1/score", "/rm/math", "/get_reward/math"]),
     body=st.binary(max_size=80)
     | st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=8),
         lambda inner: (
             st.lists(inner, max_size=3)
             | st.dictionaries(
-                st.sampled_from(["verifier", "items", "response", "output", "verify_responses"]),
+                st.sampled_from(["verifier", "items", "response", "label", "query"]),
                 inner,
                 max_size=4,
             )
@@ -305,79 +291,6 @@ class TestHosts:
         assert answer == {"rewards": 1.0, "scores": 1.0, "extra_logs": {"acc": 1.0, "unjudged": 0}}
         assert client.post("/get_reward/math", json=body | {"labels": []}).status_code == 422
 
-    def test_nemo_gym(self, client: LocalClient) -> None:
-        message = {"type": "message", "content": [{"type": "output_text", "text": r"\boxed{5}"}]}
-        body = {
-            "responses_create_params": {"input": "2+3?"},
-            "response": {"output": [{"type": "reasoning"}, message]},
-            "expected_answer": "5",
-        }
-        answer = client.post("/verify/math", json=body).json()
-        assert answer == body | {
-            "reward": 1.0,
-            "unjudged": False,
-            "failure": None,
-            "extracted_answer": "5",
-            "mask_sample": False,
-            "failure_kind": None,
-            "failure_reason": None,
-        }
-        assert client.get("/").text == "rewardkit"
-
-    def test_nemo_gym_pays_the_assistant_s_last_message(self, client: LocalClient) -> None:
-        output = [
-            {"type": "message", "role": role, "content": [{"type": "text", "text": text}]}
-            for role, text in (("assistant", "I don't know."), ("user", r"It is \boxed{5}."))
-        ]
-        body = {"responses_create_params": {}, "response": {"output": output}, "answer": "5"}
-        assert client.post("/verify/math", json=body).json()["reward"] == 0.0
-
-    def test_nemo_gym_masks_what_is_not_judged(self, client: LocalClient) -> None:
-        body = {"responses_create_params": {}, "response": {"output": []}, "answer": ""}
-        answer = client.post("/verify/math", json=body).json()
-        assert (answer["reward"], answer["mask_sample"]) == (0.0, True)
-        assert answer["failure_kind"] == "verifier_error"
-        assert "reference" in answer["failure_reason"]
-
-    def test_nemo_gym_s_sessions(self, client: LocalClient) -> None:
-        """The agent's own body, and that of an environment server of NeMo-Gym 0.7."""
-        episode = {"rollout_id": "rollout-1", "attempt": 0}
-        seed = {
-            "resources_session_id": "resources-session-\r\nSet-Cookie: x=y",
-            "episode_id": episode,
-            "task_id": {"taskset": "math", "task_id": "1"},
-            "task_data": {"expected_answer": "5"},
-        }
-        for _ in range(2):
-            answer = client.post("/seed_session", json=seed)
-            assert answer.json() == {"resources_session_id": seed["resources_session_id"]}
-            assert list(answer.cookies) == ["session"]
-        for identifier in (seed["resources_session_id"], "never seeded"):
-            close = {"resources_session_id": identifier, "episode_id": episode}
-            answer = client.post("/close_session", json=close)
-            assert answer.json() == {"resources_session_id": identifier}
-        rows: tuple[dict[str, object], ...] = ({}, {"responses_create_params": {}, "answer": "5"})
-        for row in rows:
-            assert client.post("/seed_session", json=row).json() == {}
-        answer = client.post("/close_session", json=seed | {"resources_session_id": 3})
-        assert answer.status_code == 422
-
-    def test_nemo_gym_finishes_a_collection(self, client: LocalClient) -> None:
-        rows = [
-            {"_ng_task_index": 0, "_ng_rollout_index": index, "reward": reward}
-            for index, reward in enumerate((1.0, 0.0))
-        ]
-        answer = client.post("/aggregate_metrics", json={"verify_responses": rows}).json()
-        assert set(answer) == {"group_level_metrics", "agent_metrics", "key_metrics"}
-        assert answer["key_metrics"] == {"mean/reward": 0.5}
-        assert client.post("/aggregate_metrics", json={"verify_responses": [1]}).status_code == 422
-        assert client.get("/reverify_mode").json() == "stateless"
-
-    def test_nemo_gym_s_clients_find_the_server(self, client: LocalClient) -> None:
-        written = client.get("/global_config_dict_yaml").json()
-        (kinds,) = json.loads(written).values()
-        assert kinds == {"resources_servers": {"rewardkit": {"host": "127.0.0.1", "port": 8000}}}
-
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[LocalClient]:
@@ -395,7 +308,7 @@ class TestToken:
     ) -> None:
         assert isinstance(guarded.app, Starlette)
         paths = [route.path for route in guarded.app.routes if isinstance(route, Route)]
-        assert len(paths) > 10
+        assert len(paths) > 8
         for path in (*paths, "/nothing", "/health/", "//health"):
             if path != "/health":
                 assert guarded.request(method, path, headers=headers).status_code == 401
@@ -419,7 +332,7 @@ def test_metrics_count_by_verifier_and_outcome(client: LocalClient) -> None:
     assert "rewardkit_request_seconds_count" in text
 
 
-@pytest.mark.parametrize("path", ["/v1/score", "/rm", "/get_reward/math", "/verify/math"])
+@pytest.mark.parametrize("path", ["/v1/score", "/rm", "/get_reward/math"])
 def test_the_latency_of_a_request_counts_from_its_arrival(client: LocalClient, path: str) -> None:
     def count() -> float:
         text = client.get("/metrics").text

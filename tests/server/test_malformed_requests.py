@@ -18,10 +18,7 @@ from tests.server.process import start_server
 pytestmark = pytest.mark.faults
 
 COUNT, CLIENTS = 10_000, 16
-PATHS = (
-    *("/v1/score", "/rm/math", "/get_reward/math", "/verify/math", "/rm"),
-    *("/seed_session", "/close_session", "/aggregate_metrics"),
-)
+PATHS = ("/v1/score", "/rm/math", "/get_reward/math", "/rm", "/get_reward")
 SECONDS = 20.0
 """How long a client waits for an answer; a server that is silent for as long has failed."""
 
@@ -91,8 +88,8 @@ class Requests:
 
     def _object(self, depth: int = 0) -> dict[str, Any]:
         names = ["verifier", "items", "completion", "reference", "columns", "parameters", "timeout"]
-        names += ["query", "prompts", "labels", "response", "label", "output", "content", "answer"]
-        names += ["responses_create_params", "question", "verify_responses", self._text()]
+        names += ["query", "prompts", "labels", "response", "label", "content", "answer"]
+        names += ["question", self._text()]
         chosen = self._random.choices(names, k=self._random.randrange(6))
         return {name: self._value(depth) for name in chosen}
 
@@ -101,10 +98,8 @@ class Requests:
         text = self._text
         items = [{"completion": text(), "reference": text(), "columns": self._object()}]
         return {
-            "responses_create_params": {},
-            "response": self._random.choice((text(), {"output": [{"content": text()}]})),
+            "response": text(),
             "label": self._value(),
-            "expected_answer": self._value(),
             "query": [text()],
             "prompts": [text()],
             "labels": [self._value()],
