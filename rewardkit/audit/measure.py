@@ -14,8 +14,6 @@ from rewardkit.audit.cases import ATTACK, Case, Draw, ErrorKind
 from rewardkit.harness.metrics.metric import clopper_pearson
 
 Severity = Literal["error", "warning", "note"]
-"""The levels of SARIF."""
-
 SEVERITIES: Sequence[Severity] = ("error", "warning", "note")
 
 NAMES = {

@@ -1,17 +1,12 @@
-"""What an audit shows: tables for a terminal, Markdown, SARIF and a page."""
+"""What an audit shows: tables for a terminal, Markdown and a page."""
 
 from __future__ import annotations
 
-import ast
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
-from rewardkit import __version__
 from rewardkit.audit.measure import NAMES, ErrorRate, Finding
 from rewardkit.audit.run import Audit
 from rewardkit.harness.metrics.names import counted, words
@@ -22,7 +17,6 @@ from rewardkit.verdict_tables import short_text
 
 TEMPLATE = Path(__file__).with_name("audit.html.jinja")
 PAGE = "audit.html"
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 MOST_FINDINGS, MOST_NOTES = 20, 5
 """Errors that a terminal shows, and rows for a person of each kind."""
@@ -138,10 +132,10 @@ def _facts(found: Finding, target: str) -> list[tuple[str, str]]:
     ]
 
 
-def _all_findings(audit: Audit) -> list[tuple[Finding, str, list[tuple[str, str]]]]:
-    """The findings of each verifier, with its name and their facts."""
+def _all_findings(audit: Audit) -> list[tuple[Finding, list[tuple[str, str]]]]:
+    """The findings of each verifier, with their facts."""
     return [
-        (found, side.target, _facts(found, side.target if audit.against else ""))
+        (found, _facts(found, side.target if audit.against else ""))
         for side in _sides(audit)
         for found in side.findings
     ]
@@ -154,7 +148,7 @@ def markdown(audit: Audit) -> str:
         heading(audit).partition(": ")[2].capitalize() + ".",
         _markdown_table(totals_table(audit)),
         *map(_escaped, audit.notes),
-        *(_markdown_finding(found, facts) for found, _, facts in _all_findings(audit)),
+        *(_markdown_finding(found, facts) for found, facts in _all_findings(audit)),
         "<details><summary>All families</summary>",
         _markdown_table(family_table(audit, only_errors=False)),
         "</details>",
@@ -191,49 +185,6 @@ def _fenced(text: str, language: str) -> str:
 
 def _longest_run(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
-
-
-def sarif(audit: Audit) -> dict[str, Any]:
-    """The findings in SARIF 2.1.0, for code scanning."""
-    findings = _all_findings(audit)
-    names = sorted({found.name for found, _, _ in findings})
-    rules = [
-        {"id": name, "name": name, "shortDescription": {"text": NAMES.get(name, words(name))}}
-        for name in names
-    ]
-    driver = {"name": "rewardkit audit", "version": __version__, "rules": rules}
-    results = [
-        {
-            "ruleId": found.name,
-            "ruleIndex": names.index(found.name),
-            "level": found.severity,
-            "message": {"text": "\n".join(f"{label}: {text}" for label, text in lines)},
-            "locations": [_location(target)],
-            "properties": asdict(found),
-        }
-        for found, target, facts in findings
-        for lines in [[("family", found.family), *facts, ("repeat", found.command)]]
-    ]
-    run = {"tool": {"driver": driver}, "results": results}
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _location(target: str) -> dict[str, Any]:
-    """Where a target is defined: the line of a function in a file, else its name."""
-    place, _, name = target.rpartition(":")
-    if not place.endswith(".py"):
-        return {"logicalLocations": [{"fullyQualifiedName": target}]}
-    path = Path(place)
-    tree = ast.parse(path.read_bytes()) if path.is_file() else ast.Module([], [])
-    lines = [
-        node.lineno
-        for node in tree.body
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        and node.name == name
-    ]
-    artifact = {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
-    region = {"startLine": lines[0] if lines else 1}
-    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
 def page(audit: Audit) -> str:

@@ -86,9 +86,6 @@ def audit_command(
             help="Exit with status 1 where a rate is higher, such as false_accept=0.001,hang=0.",
         ),
     ] = "",
-    sarif: Annotated[
-        Path | None, in_output(metavar="FILE", help="Write the findings as SARIF 2.1.0.")
-    ] = None,
     markdown: Annotated[
         Path | None,
         in_output(metavar="FILE", help="Write a comment for a pull request, as Markdown."),
@@ -131,8 +128,6 @@ def audit_command(
             family=family,
             per_family=per_family,
         )
-    if sarif is not None:
-        replace_text(sarif, json.dumps(output.sarif(result), indent=1))
     if markdown is not None:
         replace_text(markdown, output.markdown(result))
     if output_dir is not None:

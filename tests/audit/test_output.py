@@ -1,4 +1,4 @@
-"""What an audit shows: foreign text is only text, SARIF fits its schema, all figures are there."""
+"""What an audit shows: foreign text is only text, all figures are there."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import io
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
-
-import jsonschema_rs
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import ErrorRate, Finding, Tally
-from rewardkit.audit.output import markdown, page, sarif, terminal
+from rewardkit.audit.output import markdown, page, terminal
 from rewardkit.audit.run import Audit
 from rewardkit.console import PrintableConsole
 
@@ -41,113 +38,6 @@ AUDIT = Audit(
     findings=[FINDING],
     notes=["guess most frequent: <b>"],
 )
-
-# from the schema of SARIF 2.1.0: what an audit writes, and no other fields
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
-LOCATION = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "logicalLocations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {"fullyQualifiedName": {"type": "string"}},
-            },
-        },
-        "physicalLocation": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                "artifactLocation": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "properties": {"uri": {"type": "string", "format": "uri-reference"}},
-                },
-                "region": {
-                    "type": "object",
-                    "additionalProperties": False,
-                    "properties": {"startLine": {"type": "integer", "minimum": 1}},
-                },
-            },
-        },
-    },
-}
-RULE = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["id"],
-    "properties": {
-        "id": {"type": "string"},
-        "name": {"type": "string"},
-        "shortDescription": TEXT,
-    },
-}
-RESULT = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["message"],
-    "properties": {
-        "ruleId": {"type": "string"},
-        "ruleIndex": {"type": "integer", "minimum": -1},
-        "level": {"enum": ["none", "note", "warning", "error"]},
-        "message": TEXT,
-        "locations": {"type": "array", "items": LOCATION},
-        "properties": {"type": "object"},
-    },
-}
-DRIVER = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["name"],
-    "properties": {
-        "name": {"type": "string"},
-        "version": {"type": "string"},
-        "rules": {"type": "array", "uniqueItems": True, "items": RULE},
-    },
-}
-SCHEMA = {
-    "$schema": "http://json-schema.org/draft-04/schema#",
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["version", "runs"],
-    "properties": {
-        "$schema": {"type": "string", "format": "uri"},
-        "version": {"enum": ["2.1.0"]},
-        "runs": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["tool"],
-                "properties": {
-                    "tool": {"type": "object", "properties": {"driver": DRIVER}},
-                    "results": {"type": "array", "items": RESULT},
-                },
-            },
-        },
-    },
-}
-
-
-def test_sarif_fits_its_schema_and_names_the_line(tmp_path: Path) -> None:
-    file = tmp_path / "my rewards.py"
-    file.write_text("import re\n\ndef pay(a, b):\n    return 1.0\n")
-    log = sarif(replace(AUDIT, target=f"{file}:pay"))
-    assert list(jsonschema_rs.validator_for(SCHEMA).iter_errors(log)) == []
-    (result,) = log["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": file.as_uri()}, "region": {"startLine": 3}}
-    assert result["level"] == "error"
-    assert "repeat: rewardkit verify x" in result["message"]["text"]
-
-
-def test_sarif_of_a_verifier_names_it() -> None:
-    log = sarif(replace(AUDIT, target="math"))
-    assert list(jsonschema_rs.validator_for(SCHEMA).iter_errors(log)) == []
-    (result,) = log["runs"][0]["results"]
-    assert result["locations"] == [{"logicalLocations": [{"fullyQualifiedName": "math"}]}]
 
 
 class Tags(HTMLParser):
@@ -217,13 +107,10 @@ def test_the_findings_of_the_second_verifier_are_in_every_output() -> None:
     out = PrintableConsole(width=120, file=io.StringIO())
     out.show(terminal(both))
     assert isinstance(out.file, io.StringIO)
-    for text in (out.file.getvalue(), markdown(both), page(both), str(sarif(both))):
+    for text in (out.file.getvalue(), markdown(both), page(both)):
         assert "near miss: digit" in text
         assert "rewardkit verify other" in text
         assert re.search(r"verifier\W+(dt|dd)?\W*(dt|dd)?\W*other.py:pay", text)
-    first, second = sarif(both)["runs"][0]["results"]
-    assert first["ruleIndex"] == second["ruleIndex"] == 0
-    assert second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "other.py"
 
 
 def test_a_case_is_false_accepted_or_false_rejected() -> None:
