@@ -9,18 +9,20 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import (
-    ANNOUNCEMENT,
-    IN_CHINESE,
+from rewardkit.verifiers.exact import Normalisation
+from rewardkit.verifiers.reading import answer_block, boxes
+from rewardkit.verifiers.stated import (
     LAST_PART,
-    LEAD,
+    Found,
     Reading,
-    standing,
+    language_of,
+    languages,
+    last_clause,
+    standing_boxes,
+    stated,
     stated_answer,
     unwrapped,
 )
-from rewardkit.verifiers.exact import Normalisation
-from rewardkit.verifiers.reading import answer_block, boxes
 
 SHORT = 40
 """Characters of a completion that may be an answer without a cue: "(B) 42"."""
@@ -31,7 +33,7 @@ STATEMENTS = 500
 _WRAP = (
     r"(?:\\(?:f?box(?:ed)?|text(?:bf|rm|it|sf|tt)?|math(?:bf|rm|it|sf)|bf|rm)(?![a-zA-Z])"
     r"|\b(?:[Oo]ption|[Cc]hoice|[Ll]etter|[Aa]nswer|[Ee]ither|[Bb]oth)s?\b"
-    r"|\\\(|[\s*_`'\"“‘(\[{$（【:：=])"
+    r"|\\\(|[\s*_`'\"“‘(<\[{$（【:：=])"
 )
 _ARTICLE = r"(?!\s+(?!(?:and|or|as|because|but|by|due|for|from|given|is|not|since|with)\b)[a-z])"
 _STATED_LETTER = (
@@ -52,40 +54,23 @@ _CLOSED = re.compile(r"\s{0,4}(?:[^\w\s]|\Z|\n|(?:and|or|[A-Z])\b)")
 _SUBJECT = re.compile(
     r"\s+(?:is|isn|are|aren|was|can|cannot|do|don|does|fails?|has|have|would|will)\b"
 )
+_IS_SUBJECT = re.compile(rf"{_SUBJECT.pattern}|\s*=")
 _SUBJECT_FIRST = re.compile(  # A and C are too big
     rf"{_WRAP}{{0,12}}[A-J](?:(?:,|,?\s(?:and|or))\s[A-J]){{0,9}}{_SUBJECT.pattern}"
 )
-_SENTENCE = re.compile(r"[.!?]\s|\n|\b(?:because|since|while|whereas|but|not)\b")
+_SEVERAL = re.compile(rf"{_WRAP}{{0,12}}([A-J](?:(?:,|,?\s(?:and|or))\s[A-J]){{1,9}})(?=\sare\b)")
 _MENTION = re.compile(
-    r"(?:(?:\b[Oo]ption|\b[Cc]hoice|\b[Ll]etter)\s{1,4}[*(\"'$]{0,4}|(?<!\S)[*$]{0,3}\(|\*\*)"
+    r"(?:(?:\b[Oo]ption|\b[Cc]hoice|\b[Ll]etter|\b(?:choose|pick|select|go\swith))\s{1,4}[*(\"'$]{0,4}|(?<!\S)[*$]{0,3}\(|\*\*)"
     r"(?P<letter>[A-Z])(?![A-Za-z0-9'’])"
 )
 _ENDING = re.compile(
-    r"(?:\b(?:is|are|be|so|choose|pick|select|with|get|leav(?:es|ing)|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
+    r"(?:\b(?:is|are|be|(?i:so|hence|thus|therefore),?|choose|pick|select|with|get|leav(?:es|ing)"
+    r"|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
     r"(?P<letter>[A-Z])[)\"'$*.!\s]{0,8}\Z"
 )
-_CUE = re.compile(  # each alternative starts with a literal: then the scan is fast
-    r"##+|\\boxed|\\fbox|\\box(?![a-zA-Z])"
-    r"|(?:answer|Answer|ANSWER|choice|Choice|option|Option|selection|Selection)s?"
-    r"(?:\s{1,4}\w{1,20}){0,3}?\s{0,4}[*_]{0,2}(?:[:：=]|\b(?:is|are|be|IS)\b[:：]?)"
-    r"|(?:choose|pick|select|go\swith)\b"
-    r"|(?:wait|Wait|actually|Actually|correction|Correction|rather|instead)\b[,:.]?(?:\s+no[,.]?)?"
-    r"|(?:[Aa]ntwort|[Rr]éponse|[Rr]espuesta|[Rr]esposta|[Rr]isposta)\s(?:ist|est|es|é|è)\b"
-    r"|(?:So|Thus|Hence|Therefore)\b,?(?:\s(?:it|that|this)\s(?:is|must\sbe|leaves))?(?=[\s*_($]{1,8}[A-Z][\s*_)$.!]{0,8}\Z)"
-    rf"|{IN_CHINESE}|选择?|選擇?"
-)
-_BY_OTHERS = re.compile(
-    r"\b(?:many|most|some|others?|people|students|they|you|who|might|may|could)\s(?:\w{1,12}\s)?\Z"
-    r"|\b(?:(?:mistake|error|temptation)\sis|tempting|wrong)\sto\s\Z"
-)
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
-_JUDGEMENT = re.compile(
-    r"(?<![A-Za-z0-9\\])(?<!except\s)(?<![a-z]\sbut\s)(?P<letters>(?:[A-Z][)*]{0,3}(?:,\s|,?\s(?:and|or|&)\s)\(?){0,5}[A-Z])"
-    r"[)*\"'\]$]{0,4}\s{1,4}(?P<verb>is|are|must\sbe)\s{1,4}(?P<no>not\s{1,4})?"
-    r"(?:the\s{1,4}|an?\s{1,4})?(?:only\s{1,4})?"
-    r"(?:(?P<praise>correct|right|best|answer|(?:option|choice|one)\sthat\s(?:fits|works|holds))"
-    r"|incorrect|wrong|distractor|trap|decoy|mistake|guess)\b"
-)
+_CLOSING = re.compile(r"[\s*}>\]$]*(?:\\\))?")
+_LABEL_END = re.compile(r"[*}$\s]{0,3}[).:：、]")
 _LABELLED = re.compile(
     r"[\s>#-]{0,8}(?:\*\*|\$)?(?:[Oo]ption\s)?(?:\((?P<a>[A-Za-z])\)|(?P<b>[A-Z])(?:[).:：、]|\*\*|\s{0,4}\Z))"
 )
@@ -95,34 +80,40 @@ def stated_letters(text: str) -> frozenset[str]:
     """Return the letters, in upper case, of the last answer that `text` states; empty without one.
 
     More than one letter is a hedge: "A or B". A statement is a box, a `####`, "the answer is",
-    "B is correct" and the like. A later statement replaces an earlier one, and "not B" withdraws
-    B. Without a statement the last line counts, or the first, if it offers one letter. A
-    completion that ends in an empty `####` states nothing.
+    "B is correct" and the like. A later statement replaces an earlier one. Without a statement the
+    last line counts, or the first, if it offers one letter. A completion that ends in an empty
+    `####` states nothing.
 
     >>> sorted(stated_letters("I think A. Wait, the answer is B or C."))
     ['B', 'C']
     """
     text = text.strip()[-LAST_PART:]
     if text.endswith("##"):
-        return frozenset()
+        return _NONE
     if whole := _whole(text):
         return whole
-    denied: frozenset[str] = frozenset()
-    for found in _last_statements(text):
-        judged = found.re is _JUDGEMENT
-        letters, against = _judged(text, found) if judged else _read(text, found.end())
-        if letters:
-            return letters - denied
-        denied |= against
-    return _from_lines(text) - denied
+    marked = text.rpartition("##")[2] if "##" in text else ""
+    if boxed := [box for box in standing_boxes(text) if _OFFER.match(box)]:
+        return frozenset().union(*(_offers(box, 0)[0] for box in boxed))
+    if marked.strip() and (offered := _offers(marked, 0)[0]):
+        return offered
+    announced = stated(text, _offered, at_end=False)
+    return frozenset(announced.split(", ")) if announced else _from_lines(text)
 
 
 def _whole(text: str) -> frozenset[str]:
     """Return the letters that a short text offers without calling them the answer: "(B) 42"."""
-    if len(text) > SHORT or "\n" in text or _JUDGEMENT.search(text) or ANNOUNCEMENT.search(text, 1):
+    if len(text) > SHORT or "\n" in text or text.endswith("?"):
         return _NONE
-    letters, _ = _offered(text, 0)
-    return _NONE if _lists_options(text) or _SUBJECT_FIRST.match(text) else letters
+    if labelled := re.match(r"([a-j])[.:]\s+\S", text):  # b. 4
+        return frozenset(labelled[1].upper())
+    letters, end = _offers(text, 0)
+    language = language_of(text) or languages()["en"]
+    if language.announcement.search(text, 1):
+        return _NONE
+    doubted = language.refusal.search(text[end:]) or language.retraction.search(text[end:])
+    lists = _lists_options(text) or _SUBJECT_FIRST.match(text) or _IS_SUBJECT.match(text, end)
+    return _NONE if lists or doubted else letters
 
 
 def _lists_options(line: str) -> bool:
@@ -130,85 +121,38 @@ def _lists_options(line: str) -> bool:
     return len(_OPTION_TEXT.findall(line)) > 1
 
 
-def _last_statements(text: str) -> list[re.Match[str]]:
-    """Return the cues before answers, and judgements such as "B is correct", the last first."""
-    cues = (
-        cue
-        for cue in _CUE.finditer(text)
-        if not _BY_OTHERS.search(text, max(0, cue.start() - 30), cue.start())
-    )
-    found = [*cues, *_JUDGEMENT.finditer(text)]
-    starts = {match: match.start() if match.re is _JUDGEMENT else match.end() for match in found}
-    return sorted(found, key=starts.__getitem__, reverse=True)[:STATEMENTS]
-
-
-Letters = tuple[frozenset[str], frozenset[str]]
-"""The letters that a statement stands by, and those that it takes back."""
-
 _NONE: frozenset[str] = frozenset()
 
 
-def _judged(text: str, judgement: re.Match[str]) -> Letters:
-    listed = judgement["letters"]
-    if judgement["verb"] == "is" and "or" not in listed:  # the answer is A, and B is wrong
-        listed = listed[-1]
-    letters = frozenset(re.findall("[A-Z]", listed))
-    stands = not standing(text, *judgement.span("letters")).taken_back
-    return (letters, _NONE) if _praises(judgement) and stands else (_NONE, letters)
+def _offered(text: str, start: int, end: int) -> Found | None:
+    """The letters that a clause offers; an option's text after its letter belongs to it."""
+    if several := _SEVERAL.match(text, start, end):  # A and C are
+        letters = frozenset(re.findall("[A-J]", several[1]))
+        return Found(", ".join(sorted(letters)), several.end(1))
+    letters, last = _offers(text, start)
+    if not letters:
+        return None
+    more = {more["letter"] for more in _MORE.finditer(text, last, end)}
+    labelled = more or _LABEL_END.match(text, last)
+    closed = _CLOSING.match(text, last)
+    last = max(end, last) if labelled else closed.end() if closed else last
+    return Found(", ".join(sorted(letters | more)), last)
 
 
-def _praises(judgement: re.Match[str]) -> bool:
-    return bool(judgement["praise"]) != bool(judgement["no"])
-
-
-def _after_lead(text: str, start: int) -> int:
-    """Return where a letter may be offered after words such as "definitely"."""
-    lead = LEAD.match(text, start)
-    return lead.end() if lead and not _OFFER.match(text, start) else start
-
-
-def _offered(text: str, start: int) -> Letters:
-    """Return the letters listed at `start`, or where the text replaces them by others."""
-    for _ in range(STATEMENTS):
-        start = _after_lead(text, start)
-        offer = _OFFER.match(text, start)
-        if offer is None:
-            break
-        letters = _offers(text, start)
-        stands = standing(text, *offer.span("upper" if offer["upper"] else "lower"))
-        if stands.replaced_at is None:
-            return (_NONE, letters) if stands.taken_back or stands.about else (letters, _NONE)
-        start = stands.replaced_at
-    return _NONE, _NONE
-
-
-def _read(text: str, start: int) -> Letters:
-    """Return the letters of the statement after a cue, or those marked as options."""
-    start = _after_lead(text, start)
-    rest = text[start : start + 300]
-    end = _SENTENCE.search(rest)
-    sentence = rest[: end.start()] if end else rest
-    first = _OFFER.match(text, start)
-    if first and not _SUBJECT.match(text, first.end()):
-        letters, against = _offered(text, start)
-        more = {more["letter"] for more in _MORE.finditer(sentence)} if letters else set()
-        return letters | more, against
-    return frozenset(mention["letter"] for mention in _MENTION.finditer(sentence)), _NONE
-
-
-def _offers(text: str, start: int) -> frozenset[str]:
-    """Return the letters listed at `start`: "B", "(A) and (C)", "A, B", "A. B. C."."""
+def _offers(text: str, start: int) -> tuple[frozenset[str], int]:
+    """Return the letters listed at `start`: "B", "(A) and (C)", "A, B", "A. B. C."; and the end."""
     letters: set[str] = set()
     offer = _OFFER.match(text, start)
     for _ in range(STATEMENTS):
         if not offer:
             break
         letters.add((offer["upper"] or offer["lower"]).upper())
+        start = offer.end()
         listed = _LISTED.match(text, offer.end())
         offer = _OFFER.match(text, listed.end()) if listed else None
         if listed and offer and not _continues(text, listed, offer):
             break
-    return frozenset(letters)
+    return frozenset(letters), start
 
 
 def _continues(text: str, listed: re.Match[str], offer: re.Match[str]) -> bool:
@@ -228,13 +172,9 @@ def _from_lines(text: str) -> frozenset[str]:
     last = lines[-1][-300:]
     if len(letters) == 1 and (_LABELLED.match(lines[-1]) or _LABELLED.match(lines[0])):
         return letters | {more["letter"] for more in _MORE.finditer(last)}
-    found = [*_MENTION.finditer(last), *filter(None, [_ENDING.search(last)])]
-    if re.search(r"\b(?:not|never|incorrect|wrong|cannot|except)\b|n['’]t\b", last, re.I):
-        return _NONE
-    spans = (mention.span("letter") for mention in found)
-    return frozenset(
-        last[start] for start, end in spans if not standing(last, start, end).taken_back
-    )
+    clause = last_clause(last)
+    found = [*_MENTION.finditer(clause), *filter(None, [_ENDING.search(clause)])]
+    return frozenset(mention["letter"] for mention in found)
 
 
 LETTERS = string.ascii_uppercase

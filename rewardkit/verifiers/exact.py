@@ -11,7 +11,7 @@ from typing import Literal
 
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import Reading, stated_answer, unwrapped
+from rewardkit.verifiers.stated import Reading, stated_answer, unwrapped
 from rewardkit.verifiers.reading import last_match
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)

@@ -12,17 +12,16 @@ from typing import Literal
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import REACH, standing
 from rewardkit.verifiers.reading import (
     NUMBER,
     SCALES,
     after_marker,
     answer_block,
-    boxes,
     last_number_match,
     numbers,
 )
 from rewardkit.verifiers.rubric import Rubric
+from rewardkit.verifiers.stated import Found, denied, standing_boxes, stated
 
 Value = Decimal | Fraction
 
@@ -90,8 +89,8 @@ def number_in(text: str) -> Value | None:
     if len(values) != 1:
         return None
     start = text.rfind(found[-1][0])
-    taken_back = standing(text, start, start + len(found[-1][0])).taken_back
-    return None if taken_back else values.pop()
+    scale = _SCALE.match(text, end := start + len(found[-1][0]))
+    return None if denied(text, start, scale.end() if scale else end) else values.pop()
 
 
 def equal(one: Value, other: Value) -> bool:
@@ -142,29 +141,25 @@ def _ratio(value: Value) -> Fraction | None:
     return Fraction(value) if bounded else None
 
 
-Reading = Literal["hash", "xml", "boxed", "flexible"]
+Reading = Literal["hash", "xml", "boxed", "flexible", "lenient"]
 
 DATA_MARKER = "####"
 """The marker before the answer in GSM8K's own `answer` column."""
 
-_CONTEXT = 60
+_NUMBER_HERE = re.compile(
+    rf"[*$\s(\\]{{0,6}}(?:frac\s?\{{[^{{}}]*\}}\s?\{{[^{{}}]*\}}|{NUMBER.pattern})(?:\s?/\s?[0-9]+)?"
+)
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     rf"\s?(?:{'|'.join(_SIZES)})\b"
-    rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[xyn]\b|{_CHANGED}"
+    rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[^\W\d_]\b|[²³½¼¾!]|{_CHANGED}"
 )
-CHANGED_BEFORE = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
+_CHANGED_BEFORE = re.compile(  # what belongs to a number after it: "5 or 6", "3/4", "≥ 5"
     r"(?:(?:[0-9]%?\s?(?:or|to|[-–−/+*×÷^])|[≤≥≠±<>√]|\\(?:[gl]eq?|neq?|pm)"
     rf"|\b(?:sqrt\(|log|ln|{_CHANGES}(?:\sof)?)"
     r"|\b(?:or|not|least|most|than|between|minus|negative|[0-9]\sand))[\s$]{0,3}"
     r"|between.{1,30}and\s)\Z",
     re.IGNORECASE,
 )
-_REJECTS = re.compile(  # what stands between a number and one that it is not: "48, not 50"
-    r"(?:[,;(–—-]\s?(?:(?:and|but)\s)?not|\b(?:and\snot|rather\sthan|instead\sof))\s"
-    r"(?:[a-z]{1,12}\s){0,2}[*$]{0,3}\Z",
-    re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r"[.!?](?:\s|\Z)|\n")
 _REFERENCE = re.compile(r"[-−–+]?[0-9]{1,40}\s?/\s?[0-9]{1,40}")
 
 
@@ -173,7 +168,10 @@ class Gsm8k(Bounded):
     """Right if the completion's final number has the reference's exact value; score 1 or 0.
 
     `reading` says where the answer is: `hash`, after the last `marker`; `xml`, in the last
-    `<answer>` block; `boxed`, in the last box; `flexible`, the last number. 72 = 72.0 = $72 =
+    `<answer>` block; `boxed`, in the last box; `flexible`, where any of these or a sentence states
+    it; `lenient`, also the last number, for evaluation only. `which="first"` reads the first marker
+    in place of the last one; what follows after the text has turned to another question never
+    counts. 72 = 72.0 = $72 =
     7.2e1, but 50% is 0.5. Words and units may follow; a hedge ("5 or 6", "≥ 5") is wrong. The
     reference is the text after the last `marker`, else after the last `####`, else all of it.
 
@@ -186,6 +184,7 @@ class Gsm8k(Bounded):
 
     reading: Reading = "hash"
     marker: str = DATA_MARKER
+    which: Literal["first", "last"] = "last"
 
     def __post_init__(self) -> None:
         if not self.marker:
@@ -198,16 +197,56 @@ class Gsm8k(Bounded):
             return Verdict.unjudged(f"the reference {sample.reference[-80:]!r} isn't a number")
         answer = self._answer(text)
         if answer is None or not NUMBER.search(answer):
-            stated = None if self.reading == "flexible" else last_stated_number(text)
-            return in_another_form(stated, f"no answer in the {self.reading} style")
+            other = None if self.reading in ("flexible", "lenient") else last_stated_number(text)
+            return in_another_form(other, f"no answer in the {self.reading} style")
         value = number_in(answer)
         return Verdict.judged(value is not None and equal(value, reference), answer=answer)
 
     def _answer(self, text: str) -> str | None:
-        if self.reading == "hash":
-            return after_marker(text, self.marker)
-        readers = {"xml": _answer, "boxed": _boxed, "flexible": last_stated_number}
-        return readers[self.reading](text)
+        match self.reading:
+            case "hash":
+                return self._marked(text)
+            case "xml":
+                return _answer(text)
+            case "boxed":
+                return _boxed(text)
+        forms = (_answer(text), _boxed(text), self._marked(text))
+        found = next((one for one in forms if one), None) or stated(text, _stated_number)
+        if found is None and NUMBER.fullmatch(text.strip(" \n*$.")):
+            found = text.strip()
+        return last_stated_number(text) if found is None and self.reading == "lenient" else found
+
+    def _marked(self, text: str) -> str | None:
+        """The answer after the marker: the last one of the first question."""
+        found: list[str] = []
+        for part in text.split(self.marker)[1:]:
+            line, turn, _ = part.strip().partition("\n")
+            found.append(line.strip())
+            if (found[-1] and self.which == "first") or _NEXT_QUESTION.search(part):
+                break
+        if not found:
+            return None
+        *earlier, last = filter(None, found or [""]) if any(found) else [""]
+        cut = earlier and not text.endswith("\n") and earlier[-1] != last
+        if cut and text.rstrip().endswith(last) and earlier[-1].startswith(last):
+            return earlier[-1]  # 13 … 1, cut off at the limit
+        return last
+
+
+_NEXT_QUESTION = re.compile(
+    r"\n[\s*_#]*(?:question|problem|exercise|human|user|q|frage|aufgabe|pregunta|problema|问题|题目)"
+    r"\s?[0-9]{0,4}[*_\s]{0,3}[:：.]|<\|[a-z_]{1,20}\|>\s?user|\[INST\]",
+    re.IGNORECASE,
+)
+
+
+def _stated_number(text: str, start: int, end: int) -> Found | None:
+    """The clause that starts with a number, up to its end; the number ends where its words begin."""
+    number = _NUMBER_HERE.match(text, start, end)
+    if number is None:
+        return None
+    follows = _FOLLOWS.match(text, number.end(), end)
+    return Found(text[start:end].strip(), (follows or number).end())
 
 
 def reference_text(reference: str, marker: str = DATA_MARKER) -> str:
@@ -236,7 +275,7 @@ def last_stated_number(text: str) -> str | None:
 
 def loose_answer(text: str) -> str | None:
     """Return the last box in `text`, else the last number that it states; None without either."""
-    boxed = boxes(text)
+    boxed = standing_boxes(text)
     return boxed[-1] if boxed else last_stated_number(text)
 
 
@@ -248,33 +287,15 @@ def in_another_form(stated: str | None, message: str) -> Verdict:
 
 
 def _with_context(text: str, last: re.Match[str]) -> str:
-    before = text[max(0, last.start() - _CONTEXT) : last.start()].rpartition("\n")[2]
+    before = text[max(0, last.start() - 60) : last.start()].rpartition("\n")[2]
     after = _FOLLOWS.match(text, last.end())
     written = last.group().strip() + (after.group() if after else "")
-    stands = standing(text, *last.span())
-    if stands.taken_back:
-        rest = text[last.end() : last.end() + REACH]
-        return _kept(before, rest) or (before + last.group() + rest).strip()
-    if stands.about:
-        return f"≈ {written}"
-    return (before + written).strip() if CHANGED_BEFORE.search(before) else written
-
-
-def _kept(before: str, rest: str) -> str | None:
-    """Return the number that stands before one that it is not, in the same sentence."""
-    rejects = _REJECTS.search(before)
-    if rejects is None or "?" in rest:
-        return None
-    clause = before[: rejects.start()]
-    kept = last_number_match(clause)
-    if kept is None or _SENTENCE_END.search(clause, kept.end()):
-        return None
-    return _with_context(clause, kept)
+    return (before + written).strip() if _CHANGED_BEFORE.search(before) else written
 
 
 def _boxed(text: str) -> str | None:
     """Return the last box, or all boxes if their values differ: a list isn't an answer."""
-    boxed = boxes(text)
+    boxed = standing_boxes(text)
     if not boxed:
         return None
     values = {number_in(box) for box in boxed[-100:]}

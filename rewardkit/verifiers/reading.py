@@ -11,7 +11,7 @@ CLOSE_ANSWER = re.compile(r"</answer>", re.IGNORECASE | re.ASCII)
 
 BOX_TOKEN = re.compile(
     r"(?P<box>(?:\\{1,2}f?b|\x08)ox(?:ed)?(?![a-zA-Z])\s*\{)"  # \boxed{, \fbox{, \box{
-    r"|\\boxed\s+(?P<bare>[^\s$\\{}]+)"  # \boxed 5
+    r"|\\boxed\s+(?P<bare>[^\s$\\{}]*[0-9][^\s$\\{}]*|[a-zA-Z](?=[\s.$]))"  # \boxed 5
     r"|\\."  # an escaped brace or any other command
     r"|(?P<open>\{)|(?P<close>\})",
     re.DOTALL,
@@ -69,18 +69,10 @@ def boxes(text: str) -> list[str]:
     >>> boxes(r"First \boxed{3}, then \boxed{\frac{1}{2}}.")
     ['3', '\\frac{1}{2}']
     """
-    return [_unnested(text[start:end]) for start, end in _box_spans(text)[0]]
+    return [unnested(text[start:end]) for start, end in box_spans(text)[0]]
 
 
-def closed_boxes(text: str) -> list[str]:
-    """Return the boxes as `boxes` does, but none if a box is opened after them and never closed."""
-    spans, last_opened = _box_spans(text)
-    if last_opened > (spans[-1][0] if spans else -1):
-        return []
-    return [_unnested(text[start:end]) for start, end in spans]
-
-
-def _box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
+def box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
     """Where the contents of the outermost boxes are, and where the last open box starts, or -1."""
     spans: list[tuple[int, int]] = []
     opened: list[int | None] = []  # for each open brace: where its box's content starts, or None
@@ -237,7 +229,8 @@ def last_match(
     return last
 
 
-def _unnested(content: str) -> str:
+def unnested(content: str) -> str:
+    """Return the content of a box without boxes directly inside it."""
     content = content.strip()
     for _ in range(NESTING):
         match = BOX_TOKEN.match(content) if content.endswith("}") else None

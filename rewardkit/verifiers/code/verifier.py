@@ -17,7 +17,7 @@ from rewardkit.confinement import TOOLCHAIN, Allowance, Budget, Jail, Opaque, ch
 from rewardkit.errors import ConfinementError, UnknownName, UsageError
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.announcement import Reading, stated_answer
+from rewardkit.verifiers.stated import Reading, stated_answer
 from rewardkit.verifiers.code.comparison import Comparison, equal_outputs, load_checker
 from rewardkit.verifiers.code.formats import Format, Suite, read_tests
 from rewardkit.verifiers.code.runner import (

@@ -3,203 +3,114 @@ r"""Find the answer in a completion or a reference: boxes, the answer block, the
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Literal
 
 from rewardkit.thinking import Thinking, text_to_read
-from rewardkit.verifiers.announcement import ANNOUNCEMENT, LAST_PART, standing
-from rewardkit.verifiers.gsm8k import CHANGED_BEFORE, last_stated_number
-from rewardkit.verifiers.math.lexicon import SCALES
+from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.math.spelling import repaired
-from rewardkit.verifiers.reading import NUMBER, answer_block, boxes, closed_boxes
+from rewardkit.verifiers.math.tree import Quantity
+from rewardkit.verifiers.reading import NUMBER, after_marker, answer_block, boxes
+from rewardkit.verifiers.stated import (
+    Found,
+    formulas,
+    language_of,
+    standing_boxes,
+    stated,
+    without_remark,
+)
+
+Reading = Literal["boxed", "flexible", "lenient"]
 
 LONGEST_SHORT = 200
 """Characters of the longest text that may be one answer as a whole."""
 
 LONGEST_ANNOUNCED = 400
-"""Characters after an announcement in which its answer starts."""
-
-MOST_ANNOUNCEMENTS = 16
-"""Maximum number of announcements to read, from the end."""
+"""Characters after an announcement in which its answer ends."""
 
 MOST_WORDS = 4
 """Words of the longest answer in words."""
 
-_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:]")
-_CLOSING_REMARK = re.compile(
-    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
-    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
-    re.IGNORECASE,
-)
-_CONCLUSION = re.compile(r"(?:\A|[.!?。\n)\]]\s*|\s)(?:Therefore|Thus|Hence|So)\b,?")
-_COPULA = re.compile(r"(?:\b(?:is|are|was|equals|be|there (?:is|are))\b|=|≈)")
-_NAME = re.compile(r"[A-Za-z][A-Za-z\s]*(?:\([A-Za-z,\s]*\))?")
-_SIGNS = re.compile(r"[0-9$\\=]")
-_BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
-_SENTENCE_END = re.compile(
-    r"[.!?。](?=\s|\Z)|\n|(?<=\S),?\s\(?(?:since|because|which|not|as\s(?:it|that|this))\b"
-    r"|(?<=\S),\s(?:although|though|whereas|while|neither|whose|with|for|[a-z]{3,8}er\sthan|more\sthan|less\sthan)\b"
-    r"|\srather\sthan\b"
-)
-_LINKS = re.compile(
-    rf"(?:{_COPULA.pattern}|\b(?:gives?|reads?|remains?|so|hence|thus|then|when|for|at)\b|:)[,\s]"
-)
-"""What a sentence may have before the answer that it states."""
-_CALCULATION = re.compile(r"[^A-Za-z=]{1,100}=")
-_BREAK = re.compile(r"[.!?。]\s|\n")
-_HEAD = re.compile(
-    r"(?P<head>[^,;(]{1,200}?)(?:[;—–]\s|\s\(|,\s(?:and|but|while|whereas|though|so|where)\s)"
-)
-_LEADING = re.compile(r"[\s*_:：=]+|(?:given by|simply|just|therefore|thus|approximately)\b")
-_DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
-_CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:,]")
+_CONCLUSION = re.compile(r"\s*(?:Therefore|Thus|Hence|So)\b,?\s*")
 _BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
-_AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
-_FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/]|\s+of\s+[$0-9])"
-_NUMBER_END = re.compile(rf"(?<![0-9,./])(?:-?{_FRACTION}|[0-9]{{1,12}},[0-9]{{1,2}})\Z")
+_FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/])"
 _NUMBER = re.compile(
-    rf"(?<![0-9,.A-Za-z])(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
-    rf"(?:\s?(?:{'|'.join(SCALES)}|factorial)s?\b)?"
+    rf"(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
+    rf"(?:\s?(?:{'|'.join(lexicon.SCALES)}|factorial)s?\b)?"
 )
+_UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
+_NAMES_AN_ANSWER = re.compile(r"(?:the |our |my |final |only )*(?:answer|solution|result|value)s?")
+_WORDS_AFTER = re.compile(r"\s[^0-9$\\]*\Z")
 
 
 def flexible_answer(text: str) -> str | None:
-    """Return the answer given outside of boxes and answer blocks; None without one.
+    """Return the answer stated outside of boxes and answer blocks; None without one.
 
-    The first kind that holds an answer counts, the last one of its kind: a text that is one answer
-    as a whole; an announcement (`The answer is 5`, `####`, bold at the end); a last line that is
-    an answer; a concluding sentence; what the last sentence states (`They meet at (2, -1)`); a
-    formula between its own delimiters; a number; words.
+    It is the text where that is one answer as a whole; what follows the last `####`; what is
+    announced or concluded, as `stated` reads it; a last line that is an answer.
     """
-    text = text[-LAST_PART:].strip()
-    if remark := _CLOSING_REMARK.search(text, max(0, len(text) - 3 * 60)):
-        text = text[: remark.start()]
+    text = without_remark(text)
     if whole := _whole(text):
         return whole
-    if announced := _announced(text):
-        return _asserted(text, *announced)
-    statements = (_last_line, _concluded, _last_statement)
-    for reader in (*statements, _last_formula, _last_number, _last_words):
-        if answer := reader(text):
-            return _asserted(text, answer, max(0, text.rfind(answer)))
-    return None
+    if "####" in text:
+        return after_marker(text, "####") or None
+    return stated(text, _taken)
 
 
-def _asserted(text: str, answer: str, start: int) -> str | None:
-    """Return the answer that the text stands by: the last one that replaces another, or None."""
-    for _ in range(MOST_ANNOUNCEMENTS):
-        start = text.find(answer, start)
-        if start < 0:
-            return answer
-        stands = standing(text, start, start + len(answer))
-        if stands.replaced_at is None:
-            about = (stands.about or answer[0] == "~") and answer[0] != "≈"
-            return None if stands.taken_back else f"≈ {answer}" if about else answer
-        start = stands.replaced_at
-        answer = _first_answer(text[start : start + LONGEST_ANNOUNCED]) or answer
-    return None
+def lenient_answer(text: str) -> str | None:
+    """The same, else the last formula, else the last number; for evaluation only."""
+    if (answer := flexible_answer(text)) is not None:
+        return answer
+    text = without_remark(text)
+    *_, formula = (None, *(content for _, content in _listed(text)))
+    *_, number = (None, *(found.group() for found in _NUMBER.finditer(text)))
+    return formula or number
+
+
+def _taken(text: str, start: int, end: int) -> Found | None:
+    """The answer at the start of a clause: a formula or a list of them, or one answer as a whole,
+    else a number."""
+    if listed := _formula_at(text, start):
+        return listed
+    clause = text[start:end].replace("**", "").strip(" _\n")
+    number = _NUMBER.match(text, start, end)
+    if _NAMES_AN_ANSWER.fullmatch(clause):
+        return None
+    if _is_answer(clause):
+        left, equals, right = clause.rpartition("=")
+        if equals and not re.search(r"[A-Za-z\\]", left) and _is_answer(right.strip()):
+            return Found(right.strip(), end)  # 40 - 25 = 15 cm
+        if isinstance(read_answer(clause).tree, Quantity):
+            return Found(clause, end)
+        words = number and _WORDS_AFTER.match(text, number.end(), end)
+        return Found(clause, number.end() if number and words else end)
+    if number is None:
+        return None
+    unit = _UNIT.match(text, number.end(), end)
+    known = unit is not None and lexicon.known(unit.group().strip().partition("/")[0])
+    with_unit = text[number.start() : unit.end()].strip() if unit and known else ""
+    return Found(with_unit if _is_answer(with_unit) else number.group().strip(), number.end())
 
 
 def _whole(text: str) -> str | None:
     """Return the text where it is short and one answer as a whole."""
-    if not text or len(text) > LONGEST_SHORT or "\n" in text or ANNOUNCEMENT.search(text):
+    if not text or len(text) > LONGEST_SHORT or "\n" in text or text.endswith("?"):
+        return None
+    language = language_of(text)
+    if language is not None and language.announcement.search(text):
         return None
     opening = _CONCLUSION.match(text)  # So x = 5
     bare = text[opening.end() if opening else 0 :].removesuffix(".").strip()
-    formulas = list(_formulas(bare))
-    if formulas:
-        (start, end), content = formulas[0]
-        return content if len(formulas) == 1 and (start, end) == (0, len(bare)) else None
+    if bare.startswith("**") and bare.endswith("**"):
+        bare = bare.strip("*").strip()
+    found = list(formulas(bare))
+    if found:
+        (start, end), content = found[0]
+        return content if len(found) == 1 and (start, end) == (0, len(bare)) else None
     return bare if _reads_as_answer(bare) else None
-
-
-def _last_line(text: str) -> str | None:
-    """Return the last line where it is one answer as a whole."""
-    before, blank, last = text.rpartition("\n")
-    if not blank or before.rstrip().endswith((",", "=", "+")) or not _SIGNS.search(last):
-        return None
-    return _whole(last)
-
-
-def _announced(text: str) -> tuple[str, int] | None:
-    """Return the answer that the last announcement gives, and where it may start.
-
-    An announcement is `The answer is 5`, or bold at the end.
-    """
-    bold = _BOLD_END.search(text, max(0, len(text) - 210))
-    if bold and (answer := _first_answer(bold[1])):
-        return answer, bold.start()
-    for announcement in reversed(deque(ANNOUNCEMENT.finditer(text), maxlen=MOST_ANNOUNCEMENTS)):
-        end = announcement.end()
-        answer = _first_answer(text[end : end + LONGEST_ANNOUNCED])
-        if answer:
-            return answer, end
-    return None
-
-
-def _concluded(text: str) -> str | None:
-    """Return the answer of a concluding last sentence: `Therefore, there are 12 of them.`"""
-    start = max(0, len(text) - LONGEST_ANNOUNCED)
-    *_, last = (None, *_CONCLUSION.finditer(text, start))
-    if last is None or _SENTENCE_END.search(text, last.end(), len(text) - 1):
-        return None
-    return _first_answer(text[last.end() :])
-
-
-def _last_statement(text: str) -> str | None:
-    """Return what the last sentence states as a whole: `The lines meet at (2, -1).`"""
-    *_, start = (0, *(end.end() for end in _BREAK.finditer(text[:-1])))
-    sentence = text[start:]
-    end = _SENTENCE_END.search(sentence)
-    sentence = (sentence[: end.start()] if end else sentence).strip()
-    if len(sentence) > LONGEST_SHORT or "$" in sentence or "\\" in sentence:
-        return None
-    for part in reversed(sentence.split("; ")):
-        for link in _LINKS.finditer(part):
-            rest = part[link.end() :].strip()
-            if _SIGNS.search(rest) and not _CALCULATION.match(rest) and _is_answer(rest):
-                return rest
-    return None
-
-
-def _last_words(text: str) -> str | None:
-    """Return the words with which a text without any value ends: `So the triangle is isosceles.`"""
-    words = re.split(r"\b(?:is|are)\b", text[-LONGEST_SHORT:])
-    rest = words[-1].strip(" .!") if len(words) > 1 else ""
-    return rest if _is_answer(rest) else None
-
-
-def _first_answer(rest: str) -> str | None:
-    """Return the answer in the text after an announcement.
-
-    It is the whole sentence, else what follows its last "is", else its first formula or number.
-    """
-    while lead := _LEADING.match(rest):
-        rest = rest[lead.end() :]
-    if formula := _formula_at_start(rest):
-        return formula
-    end = _SENTENCE_END.search(rest)
-    sentence = (rest[: end.start()] if end else rest).replace("**", "").strip()
-    if _is_answer(sentence):
-        return sentence
-    if (head := _HEAD.match(sentence)) and _is_answer(head["head"]):
-        return head["head"]
-    formulas = list(_listed(sentence))
-    *_, copula = (
-        None,
-        *(
-            found
-            for found in _COPULA.finditer(sentence)
-            if not any(start <= found.start() < end for (start, end), _ in formulas)
-        ),
-    )
-    after = sentence[copula.end() :].strip() if copula else ""
-    if after and (_is_answer(after) or _formula_at_start(after)):
-        return _formula_at_start(after) or after
-    formula = next((inside for _, inside in formulas if not _NAME.fullmatch(inside)), None)
-    return _first_number(after) or formula or _first_number(sentence)
 
 
 def _is_answer(text: str) -> bool:
@@ -215,16 +126,18 @@ def _reads_as_answer(text: str) -> bool:
     return parsed.tree is not None and not _PROSE.search(text)
 
 
-def _formula_at_start(text: str) -> str | None:
-    """The formula with which the text starts, or the list of them."""
-    (start, _), content = next(_listed(text[:LONGEST_ANNOUNCED]), ((1, 1), ""))
-    return None if start else content
+def _formula_at(text: str, start: int) -> Found | None:
+    """The formula at a place, or the list of formulas that starts there."""
+    if text[start : start + 1] not in ("$", "\\"):
+        return None
+    (opens, closes), content = next(_listed(text[start : start + LONGEST_ANNOUNCED]), ((1, 1), ""))
+    return None if opens else Found(content, start + closes)
 
 
 def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
     """The formulas, those of a list of values as one: `$x=3$ and $x=5$`."""
     (start, end), content, name = (0, 0), "", ""
-    for (opens, closes), inside in _formulas(text):
+    for (opens, closes), inside in formulas(text):
         named = inside.rpartition("=")[0].strip()
         if content and named == name and _BETWEEN.fullmatch(text, end, opens):
             end, content = closes, text[start:closes]
@@ -236,85 +149,25 @@ def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
         yield (start, end), content
 
 
-def _formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """The formulas that close their own delimiters: their positions and contents."""
-    opened: tuple[str, int, int] | None = None
-    for token in _DELIMITER.finditer(text):
-        sign = token.group()
-        if sign.startswith("\n"):
-            opened = None if opened and opened[0] == "$" else opened
-        elif opened and sign == _CLOSES[opened[0]]:
-            delimiter, start, inside = opened
-            content = text[inside : token.start()]
-            amounts = _AMOUNT.match(content) and _AMOUNT.match(text, token.end())
-            if delimiter == "$" and amounts:  # $5 and $6
-                opened = (sign, token.start(), token.end())
-                continue
-            opened = None
-            if content.strip():
-                yield (start, token.end()), content.strip()
-        elif sign in _CLOSES:
-            opened = (sign, token.start(), token.end())
-
-
-def _last_formula(text: str) -> str | None:
-    """The last formula, or list of them; a bare name does not count where a number follows."""
-    *_, ((_, end), content) = (((0, 0), ""), *_listed(text))
-    named = _NAME.fullmatch(content) and re.search("[0-9]", text[end:])
-    return None if named or not content else content
-
-
-def _first_number(text: str) -> str | None:
-    """The first number of a short text, with its sign, decimal comma, scale or `half of`."""
-    number = _NUMBER.search(text)
-    if number is None:
-        return None
-    changed = CHANGED_BEFORE.search(text, 0, number.start())
-    return text[changed.start() if changed else number.start() : number.end()].strip()
-
-
-def _last_number(text: str) -> str | None:
-    """The last number with the words that change it: "5 or 6" is not one value."""
-    stated = last_stated_number(text)
-    if stated is None:
-        return None
-    start = text.rfind(stated)
-    if text[start - 1 : start].isalpha() and text[start - 1].isascii() and stated[0].isdigit():
-        return None
-    end = start + len(stated)
-    whole = _NUMBER_END.search(text, max(0, end - 40), end)  # 3/4, 2,5
-    return whole.group() if whole else stated
-
-
-_PLACEHOLDER = re.compile(r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.])*")
 _STARRED = re.compile(r"\A\*\*(.+)\*\*\Z", re.DOTALL)
 
 
-def answers(text: str, reading: str, thinking: Thinking = "strip") -> list[str]:
+def answers(text: str, reading: Reading, thinking: Thinking = "strip") -> list[str]:
     """Return every answer that the completion gives, in order.
 
     A box that is opened after the last whole box and never closed leaves no answer. Without a box,
-    the flexible reading gives at most one.
+    the flexible and the lenient reading give at most one.
     """
     text = text_to_read(text, thinking)
     block = answer_block(text)
     source = text if block is None else block
-    found = _boxed(source)
+    found = [_STARRED.sub(r"\1", box) for box in standing_boxes(source)] if "ox" in source else []
     if reading == "boxed" or found:
         return found
     if block is not None:
         return [block]
-    answer = flexible_answer(source)
+    answer = flexible_answer(source) if reading == "flexible" else lenient_answer(source)
     return [] if answer is None else [answer]
-
-
-def _boxed(text: str) -> list[str]:
-    r"""The boxes without placeholders such as \boxed{\phantom{0}}, unless all are placeholders."""
-    found = closed_boxes(text)
-    if not found or not found[-1].strip(" ?\n"):
-        return found[-1:]
-    filled = [box for box in found if not _PLACEHOLDER.fullmatch(box)] or found
-    return [_STARRED.sub(r"\1", box) if box.startswith("**") else box for box in filled]
 
 
 @lru_cache(maxsize=4096)

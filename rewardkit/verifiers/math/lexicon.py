@@ -167,6 +167,21 @@ def refuses(word: str) -> bool:
     return numeral or word in _REFUSED or singular(word) in SCALES
 
 
+_TAKEN_BACK = re.compile(
+    r"\b(?:not(?! only)|never|neither|nor|cannot|[a-z]{2,7}n['’]t|wrong|false|incorrect|anything but"
+    r"|except|might|may|could|maybe|perhaps|possibly|guess(?:ed)?|estimated?|unsure|whether|if|unless"
+    r"|about|approximately|roughly|around|nearly|almost|close to|(?:less|more|fewer|greater|larger"
+    r"|smaller) than|at (?:the )?(?:least|most)|up to|divides|divisible by|between|bounded by"
+    r"|(?:upper|lower) bound|multiples? of|complement of|rounds? to|impossible|unlikely)\b",
+    re.IGNORECASE,
+)
+
+
+def takes_back(words: str) -> bool:
+    """Return whether words say of a value that it is denied, hedged, bounded or rounded."""
+    return _TAKEN_BACK.search(words) is not None
+
+
 def counts_things(words: list[str]) -> bool:
     """Whether the words name what a number counts: their head is a plural, as in `red marbles`."""
     phrase: list[str] = []

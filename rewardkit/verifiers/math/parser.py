@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
 
-from rewardkit.verifiers.announcement import takes_back
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.numbers.exact import rational, same_rational_function
 from rewardkit.verifiers.math.spelling import canonical
@@ -378,7 +377,7 @@ def _first_side(tokens: Tokens) -> Node:
         tokens.at = tokens.closing(tokens.at) + 1
     name = " ".join(words.lower().split()).rstrip(": ")
     colon = tokens.mark(":") or words.rstrip().endswith(":")
-    if takes_back(words) or (colon and any(map(lexicon.refuses, name.split()))):
+    if lexicon.takes_back(words) or (colon and any(map(lexicon.refuses, name.split()))):
         raise UnreadableError(f"the words {words!r}")
     return Relation((Text(name), _sets(tokens)), ("=",)) if colon else Text(name)
 

@@ -23,7 +23,7 @@ from rewardkit.verifiers.math.comparison.values import (
     Units,
     looks_rounded,
 )
-from rewardkit.verifiers.math.extraction import answers, bare_reference
+from rewardkit.verifiers.math.extraction import Reading, answers, bare_reference
 from rewardkit.verifiers.math.numbers import balls
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
 from rewardkit.verifiers.math.numbers.exact import load_flint, rational
@@ -57,8 +57,9 @@ class Math(Verifier):
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
 
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
-    `reading="flexible"` also reads a text without a box: the `<answer>` block, an announced answer,
-    the last formula, the last number. `thinking="strip"` reads nothing before the last `</think>`;
+    `reading="flexible"` also reads a text without a box: the `<answer>` block, `####`, an announced
+    answer, a conclusion at the end; "lenient" also the last formula and the last number, which is
+    for evaluation only. Several boxes must all be right; with `boxes="last"` the last one. `thinking="strip"` reads nothing before the last `</think>`;
     "keep" reads it if nothing follows.
     `percent="unit"` treats a percent sign on one side only as a unit: 20% is right for 20 and for
     0.2; "exact" compares only values.
@@ -74,7 +75,8 @@ class Math(Verifier):
     reads = ("boxed",)
 
     require_simplified: bool = False
-    reading: Literal["boxed", "flexible"] = "boxed"
+    reading: Reading = "boxed"
+    boxes: Literal["all", "last"] = "all"
     tolerance: float | None = None
     units: Units = "lenient"
     percent: Percent = "unit"
@@ -194,6 +196,7 @@ class Math(Verifier):
         if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
         found = list(dict.fromkeys(answers(text, self.reading, self.thinking)))
+        found = found[-1:] if self.boxes == "last" else found
         if not found:
             return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no complete \boxed{…}")
         if (too_much := _too_much(found, gold)) is not None or len(found) == 1:

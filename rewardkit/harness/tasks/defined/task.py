@@ -170,9 +170,9 @@ FORGIVING: Mapping[str, str] = {
     "choice": "lenient",
     "exact": "lenient",
     "f1": "lenient",
-    "gsm8k": "flexible",
+    "gsm8k": "lenient",
     "instructions": "loose",
-    "math": "flexible",
+    "math": "lenient",
     "regex": "lenient",
 }
 """The `reading` of each built-in verifier that forgives the form of an answer."""

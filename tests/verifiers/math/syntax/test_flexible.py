@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rewardkit import Sample
 from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.math.extraction import answers, flexible_answer
+from rewardkit.verifiers.math.extraction import answers, flexible_answer, lenient_answer
 
 
 @pytest.mark.parametrize(
@@ -39,25 +39,38 @@ from rewardkit.verifiers.math.extraction import answers, flexible_answer
         (r"Thus, the value of \( x \) is \(-49\).", "-49"),
         # a line of its own at the end
         ("We swap $3$ and $4$.\n\n21", "21"),
-        # formulas
-        ("We add $3$ and $4$ and come to $7$ in all", "7"),
-        ("We come to\n\\[ x^2 \\]\nin the end", "x^2"),
-        ("With $n$ for the count we get 9 in all", "9"),
+        ("We come to\n\\[ x^2 \\]", "x^2"),
         ("The roots are $x=4$ and $x=-7$.", "$x=4$ and $x=-7$"),
-        ("Since $2y = 8$ and $y = 4$, we stop", "y = 4"),
-        # dollars before amounts are money
-        ("She pays $5 and $6, and keeps $7 of it", "$7"),
-        ("9 eggs * $2 = $18 a day", "$18"),
-        ("It costs $40 = $<<20*2=40>>40 in all, and 3 more", "3"),
-        # the last number
-        ("first 3, then 4", "4"),
-        ("it weighs 2,74 of them", "2,74"),
-        ("It says nothing, here or there, of what was asked for", None),
+        # nothing is stated
+        ("We add $3$ and $4$ and come to", None),
+        ("first 3, then 4", None),
         ("", None),
     ],
 )
 def test_the_answer_without_a_box(text: str, answer: str | None) -> None:
     assert flexible_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("We add $3$ and $4$ and come to $7$ in all", "7"),
+        ("We come to\n\\[ x^2 \\]\nin the end", "x^2"),
+        ("With $n$ for the count we get 9 in all", "9"),
+        ("Since $2y = 8$ and $y = 4$, we stop", "y = 4"),
+        # dollars before amounts are money
+        ("She pays $5 and $6, and keeps $7 of it", "$7"),
+        ("9 eggs * $2 = $18 a day", "$18 a day"),
+        ("It costs $40 = $<<20*2=40>>40 in all, and 3 more", "3"),
+        ("first 3, then 4", "4"),
+        ("it weighs 2,74 of them", "2,74"),
+        ("It says nothing of the kind", None),
+    ],
+)
+def test_lenient_also_reads_the_last_formula_and_the_last_number(
+    text: str, answer: str | None
+) -> None:
+    assert lenient_answer(text) == answer
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 
 from rewardkit import Verdict, load_verifier, verify
 from rewardkit.audit.generators.replies import WORDING, sentences
-from rewardkit.verifiers.announcement import standing
 
 
 @dataclass(frozen=True)

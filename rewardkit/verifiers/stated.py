@@ -1,0 +1,577 @@
+"""Find the answer that a reply states in words, and whether the reply stands by it.
+
+All verifiers that read sentences use this reader. An answer is stated by an announcement ("The
+answer is 5"), by a correction of one ("No, it is 6"), or by the end of the reply: bold, a displayed
+formula, or the last sentence ("So they need 5"). The words around it must be known from the
+language's table in languages.toml: what denies, hedges, bounds or asks for a value, or isn't
+known, leaves it unstated. A language without a table states nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rewardkit.verifiers.reading import answer_block, box_spans, last_match, unnested
+
+Reading = Literal["strict", "lenient"]
+
+LAST_PART = 20_000
+"""Characters at the end of a text in which its answer in words is looked for."""
+
+MOST_SENTENCES = 200
+
+_MASK = "\ue001"
+"""Stands for a formula's characters, which are no words."""
+
+_DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
+_CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
+_SENTENCE_END = re.compile(r"(?<!\.[a-zA-Z])[.!?]+(?=[\s*\"”')\]]|\Z)|[。！？]|\n+")
+_REMARK = re.compile(
+    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
+    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
+    re.IGNORECASE,
+)
+_WRAPPING = r"[\s*_`:：=,，>→]"
+_BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
+_VALUE = re.compile(rf"[0-9{_MASK}]")
+_MARKS = " \t\r\n*_`"
+
+
+class Found(NamedTuple):
+    """A value, and where it ends in the text."""
+
+    value: str
+    end: int
+
+
+Take = Callable[[str, int, int], Found | None]
+"""Reads the value at the start of `text[start:end]`, a clause; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The patterns of one language."""
+
+    common: frozenset[str]
+    announcement: re.Pattern[str]
+    copula: re.Pattern[str]
+    filler: re.Pattern[str]
+    opening: re.Pattern[str]
+    it: re.Pattern[str]
+    verb: re.Pattern[str]
+    conclusion: re.Pattern[str]
+    lead: re.Pattern[str]
+    praise: re.Pattern[str]
+    condition: re.Pattern[str]
+    refusal: re.Pattern[str]
+    negation: re.Pattern[str]
+    change: re.Pattern[str]
+    retraction: re.Pattern[str]
+    contrast: re.Pattern[str]
+    reason: re.Pattern[str]
+    yes: re.Pattern[str]
+    clause: re.Pattern[str]
+
+    @classmethod
+    def from_table(cls, table: dict[str, list[str]], *, spaced: bool) -> Language:
+        """Compile a table; words of a language that is written with spaces match as wholes."""
+        edges = (r"(?<![\w'’])", r"(?!\w)") if spaced else ("", "")
+
+        def words(*keys: str) -> str:
+            joined = "|".join(word.replace(" ", r"\s+") for key in keys for word in table[key])
+            return f"{edges[0]}(?:{joined}){edges[1]}"
+
+        def compiled(pattern: str) -> re.Pattern[str]:
+            return re.compile(pattern, re.IGNORECASE)
+
+        refusal = words("negation", "hedge", "bound")
+        new_clause = words("because", "contrast")
+        comma = r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if spaced else "[,，、](?![0-9])"
+        return cls(
+            common=frozenset(table.get("common", ())) | frozenset(table["opening"]),
+            announcement=compiled(words("announcement")),
+            copula=compiled(
+                rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}|(?={_MASK}))"
+            ),
+            filler=compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*"),
+            opening=compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*"),
+            it=compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}"),
+            verb=compiled(rf"{words('verb')}|[=:：]|≈"),
+            conclusion=compiled(rf"[\s*_]*{words('conclusion')}"),
+            lead=compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*"),
+            praise=compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}"),
+            condition=compiled(words("condition")),
+            refusal=compiled(rf"{refusal}|[~≈≠<>≤≥]"),
+            negation=compiled(words("negation")),
+            change=compiled(rf"{words('change')}|[½²³!?+*×÷^]"),
+            retraction=compiled(words("retraction")),
+            contrast=compiled(words("contrast")),
+            reason=compiled(words("because", "reason")),
+            yes=compiled(rf"\W*{words('yes')}"),
+            clause=compiled(
+                rf"[;；]\s|\s[—–]\s|\s-\s(?=[^\W\d_]{{2}})|\s(?=\((?!\s*[-0-9{_MASK}]))|{comma}|(?<!\ball)(?<!thing),?\s+(?={new_clause})"
+                if spaced
+                else comma
+            ),
+        )
+
+
+@functools.cache
+def languages() -> dict[str, Language]:
+    """The languages by their code."""
+    tables = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+    return {
+        code: Language.from_table(table, spaced=code not in ("zh", "ja", "ko"))
+        for code, table in tables.items()
+    }
+
+
+_SCRIPTS = {
+    "ja": re.compile("[\u3040-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "zh": re.compile("[\u4e00-\u9fff]"),
+    "ru": re.compile("[\u0400-\u04ff]"),
+}
+
+
+def language_of(sentence: str) -> Language | None:
+    """The language of a sentence by its script, else by its common words; None: unknown."""
+    if not sentence.isascii():
+        for code, script in _SCRIPTS.items():
+            if script.search(sentence):
+                return languages()[code]
+    spoken = re.findall(r"[^\W\d_]{2,}|[aeoéè](?!\w)", sentence.casefold())
+    if not spoken:
+        return languages()["en"]
+    counts = {
+        code: sum(map(language.common.__contains__, spoken))
+        for code, language in languages().items()
+    }
+    best = max(counts, key=counts.__getitem__)
+    return languages()[best] if counts[best] else None
+
+
+def formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the formulas that close their own delimiters: their positions and contents."""
+    opened: tuple[str, int, int] | None = None
+    for token in _DELIMITER.finditer(text):
+        sign = token.group()
+        if sign.startswith("\n"):
+            opened = None if opened and opened[0] == "$" else opened
+        elif opened and sign == _CLOSES[opened[0]]:
+            delimiter, start, inside = opened
+            content = text[inside : token.start()]
+            amounts = _AMOUNT.match(content) and _AMOUNT.match(text, token.end())
+            if delimiter == "$" and amounts:  # $5 and $6
+                opened = (sign, token.start(), token.end())
+                continue
+            opened = None
+            if content.strip():
+                yield (start, token.end()), content.strip()
+        elif sign in _CLOSES:
+            opened = (sign, token.start(), token.end())
+
+
+def without_remark(text: str) -> str:
+    """The last part of a text, without "I hope it is correct." and stop markers after it."""
+    text = text[-LAST_PART:].strip()
+    remark = _REMARK.search(text, max(0, len(text) - 180))
+    return text[: remark.start()].rstrip() if remark else text
+
+
+def denied(text: str, start: int, end: int) -> bool:
+    """Whether the words of a short text deny, bound or take back its value at `text[start:end]`."""
+    language = language_of(text) or languages()["en"]
+    before, after = _ABOUT_IT.sub(" ", text[:start]), text[end:]
+    patterns = (language.negation, language.condition, language.retraction)
+    return (
+        language.refusal.search(before) is not None
+        or language.change.match(after.lstrip(" \n)$*")) is not None
+        or any(pattern.search(after) for pattern in patterns)
+    )
+
+
+_ABOUT_IT = re.compile(r"\b(?:about|approximately|roughly|around|ca\.)|[~≈<>=]", re.IGNORECASE)
+
+
+def stated(text: str, take: Take, *, at_end: bool = True) -> str | None:
+    """Return the answer that `text` states and stands by, as `take` reads it; None without one.
+
+    With `at_end`, bold, a formula or a sentence at the end states one without announcing it.
+
+    >>> def letter(text, start, end):
+    ...     return Found(text[start], start + 1) if text[start].isupper() else None
+    >>> stated("The answer is A. No, it is B.", letter)
+    'B'
+    """
+    return _Statements(without_remark(text), take).last(at_end=at_end)
+
+
+class _Statements:
+    """Reads the statements of a text in order."""
+
+    def __init__(self, text: str, take: Take) -> None:
+        self.text, self.take = text, take
+        masked = text
+        for (start, end), _ in formulas(text):
+            masked = masked[:start] + _MASK * (end - start) + masked[end:]
+        self.masked = masked
+        ends = [0, *(end.end() for end in _SENTENCE_END.finditer(masked)), len(masked)]
+        spans = [(start, end) for start, end in pairwise(ends) if masked[start:end].strip(_MARKS)]
+        self.sentences = spans[-MOST_SENTENCES:]
+        self.language = language_of(masked.replace(_MASK, " "))
+        self.answer: str | None = None
+        self.announced_at = -1
+        """Where the last sentence that announces, denies or takes back an answer starts; or -1."""
+        self.spoken: Language | None = None
+        """The language of that sentence."""
+
+    def last(self, *, at_end: bool) -> str | None:
+        """Return the answer that stands at the end."""
+        for start, end in self.sentences:
+            if (language := self.language_at(start, end)) is not None:
+                self._read(language, start, end)
+        start, end = self.sentences[-1] if self.sentences else (-1, -1)
+        if at_end and self.announced_at < start:
+            self.answer = self._at_end(start, end) or self.answer
+        return self.answer
+
+    def language_at(self, start: int, end: int) -> Language | None:
+        """The language of a sentence, else that of the whole text."""
+        return language_of(self.masked[start:end].replace(_MASK, " ")) or self.language
+
+    def _read(self, language: Language, start: int, end: int) -> None:
+        """Read a sentence that may announce an answer, correct it or take it back."""
+        *_, noun = (None, *language.announcement.finditer(self.masked, start, end))
+        if self._praised(language, start, end):
+            return
+        if noun is not None:
+            self._announced(language, start, noun, end)
+        elif self.spoken is not None:
+            self._corrected(self.spoken, start, end)
+
+    def _praised(self, language: Language, start: int, end: int) -> bool:
+        """Read a clause that starts with a value and calls it the answer: "B is correct"."""
+        for at in reversed(self.clause_starts(language, start, end)):
+            lead = language.lead.match(self.masked, at, end)
+            place = lead.end() if lead else at
+            found = self.take(self.text, place, end) if place < end else None
+            praise = found and language.praise.match(self.masked, found.end, end)
+            if found and praise and not language.condition.search(self.masked, start, at):
+                asked = self.masked[praise.end() : end].rstrip().endswith(("?", "？"))
+                self._settle(language, start, None if asked else found.value)
+                return True
+        return False
+
+    def _announced(self, language: Language, start: int, noun: re.Match[str], end: int) -> None:
+        colon = self.masked.rfind(": ", start, noun.start()) + 1
+        at = max(self._clause_start(language, start, noun.start()), colon)
+        copula = language.copula.match(self.masked, noun.end(), end)
+        if copula is None:
+            if not self._replaced(language, start, noun.end(), end) and _VALUE.search(
+                self.masked, noun.end(), end
+            ):
+                self._settle(language, start, None)
+            return
+        plain = language.opening.fullmatch(self.masked, at, noun.start())
+        plain = plain and not language.condition.search(self.masked, start, at)
+        self._value(language, start, copula.end(), end, plain=bool(plain))
+
+    def _corrected(self, language: Language, start: int, end: int) -> None:
+        """Read a sentence after an announcement: "That is wrong", "No, it is 6", "Oops, 6"."""
+        retracted = None
+        colons = [found.end() for found in re.finditer(":\\s", self.masked[start:end])]
+        starts = self.clause_starts(language, start, end)
+        for at in sorted([*starts, *(start + colon for colon in colons)]):
+            pronoun = language.it.match(self.masked, at, end)
+            if pronoun and (
+                retracted
+                or self.answer is None
+                or language.retraction.search(self.masked, at, pronoun.end())
+            ):
+                self._value(language, start, pronoun.end(), end, plain=True)
+                return
+            place = at + len(self.masked[at:end]) - len(self.masked[at:end].lstrip(' *_"“(,.…\n'))
+            if self.answer and self.text.startswith(self.answer, place):
+                place += len(self.answer) + 1
+            if found := language.retraction.match(self.masked, place, end):
+                retracted = found
+                self._settle(language, start, None)
+        if retracted:
+            at = language.filler.match(self.masked, retracted.end(), end)
+            bare = at.end() if at else end
+            found_value = self.take(self.text, bare, end) if bare < end else None
+            if found_value and not self.masked[found_value.end : end].strip(_MARKS + ".!)"):
+                self.answer = found_value.value
+
+    def _value(self, language: Language, start: int, at: int, end: int, *, plain: bool) -> None:
+        """Take the value after an announcement; it stands if the words around it are `plain`."""
+        at = self._after_filler(language, at, end)
+        if not self.masked[at:end].strip(_MARKS):  # it stands on the next line
+            later = [span for span in self.sentences if span[0] >= end]
+            if not later:
+                return
+            at, end = self._after_filler(language, *later[0]), later[0][1]
+        refused = language.refusal.match(self.masked, at, end)
+        if self._replaced(language, start, at, end):
+            return
+        if refused and language.negation.match(self.masked, at, end):
+            other = self.take(self.text, self._after_filler(language, refused.end(), end), end)
+            if self.answer is not None and other is not None and other.value != self.answer:
+                return
+            contrast = language.contrast.search(self.masked, refused.end(), end)
+            if contrast and self.masked[refused.end() : contrast.start()].strip():
+                at = self._after_filler(language, contrast.end(), end)
+                refused = language.refusal.match(self.masked, at, end)
+        found = None if refused else self._taken(language, at, end)
+        if refused or found is not None:
+            stands = plain and found is not None and self._stands(language, found, at, end)
+            self._settle(language, start, found.value if found is not None and stands else None)
+
+    def _settle(self, language: Language, start: int, answer: str | None) -> None:
+        self.answer, self.announced_at, self.spoken = answer, start, language
+
+    def _replaced(self, language: Language, start: int, at: int, end: int) -> bool:
+        """Read a later clause of an announcement's sentence: ", but it is 6"."""
+        for clause in self.clause_starts(language, at, end)[1:]:
+            pronoun = language.it.match(self.masked, self.word_at(clause), end)
+            value = self._after_filler(language, pronoun.end(), end) if pronoun else end
+            if pronoun and self._taken(language, value, end):
+                self._value(language, start, pronoun.end(), end, plain=True)
+                return True
+        return False
+
+    def _taken(self, language: Language, at: int, end: int) -> Found | None:
+        stop = self._clause_end(language, at, end)
+        return self.take(self.text, at, stop) or self._concluded(language, at, end)
+
+    def _after_filler(self, language: Language, at: int, end: int) -> int:
+        filler = language.filler.match(self.masked, at, end)
+        return filler.end() if filler else at
+
+    def _stands(self, language: Language, found: Found, at: int, end: int) -> bool:
+        """Whether nothing after a value in its sentence changes, doubts or asks for it."""
+        stop = self._clause_end(language, max(at, found.end - 1), end)
+        tail = self.masked[found.end : stop].replace("**", "")
+        if _VALUE.search(tail) or language.change.search(tail.rstrip("!")):
+            return False
+        rest = self.masked[stop:end]
+        if self.masked[:end].rstrip(_MARKS + ')"”').endswith(("?", "？")):
+            return language.yes.match(self.masked, end) is not None
+        if not rest.strip(_MARKS + ".!)。！"):
+            return True
+        words = [self.word_at(one) for one in self.clause_starts(language, stop, end)]
+        if language.change.match(self.masked, words[0], end):
+            return False
+        return not any(language.retraction.match(self.masked, word, end) for word in words)
+
+    def word_at(self, at: int) -> int:
+        while at < len(self.masked) and self.masked[at] in " *_(,;.—–-":
+            at += 1
+        return at
+
+    def clause_starts(self, language: Language, start: int, end: int) -> list[int]:
+        return [start, *(cut.end() for cut in language.clause.finditer(self.masked, start, end))]
+
+    def _clause_start(self, language: Language, start: int, at: int) -> int:
+        return self.clause_starts(language, start, at)[-1]
+
+    def _clause_end(self, language: Language, at: int, end: int) -> int:
+        cut = language.clause.search(self.masked, at, end)
+        stop = cut.start() if cut else end
+        return at + len(self.masked[at:stop].rstrip(_MARKS + ".。,，;!！"))
+
+    def _at_end(self, start: int, end: int) -> str | None:
+        """Return what the end of the text states: bold, a displayed formula, the last sentence."""
+        language = self.language_at(start, end)
+        line = self.masked[start:end].strip(_MARKS + ".。")
+        if line and not line.strip(_MASK):  # a formula alone, after the words before it
+            before = self.masked[:start].rstrip().rpartition("\n")[2]
+            language = language_of(before.replace(_MASK, " ")) or language
+            refused = language is None or language.refusal.search(before)
+            found = None if refused else self.take(self.text, self.word_at(start), end)
+            return found.value if found else None
+        plain = re.match(r"[^\W\d_]{2}", line) is None
+        alone = (
+            plain
+            and not self.masked[:start].rstrip(" \t*").strip()
+            or (plain and self.masked[start - 1] == "\n")
+        )
+        if alone and _VALUE.search(line) and not self.masked[:start].rstrip().endswith((",", "=")):
+            place = end - len(self.masked[start:end].lstrip(_MARKS))
+            found = self.take(self.text, place, end)
+            if found and not self.masked[found.end : end].strip(_MARKS + ".。"):
+                return found.value
+        if language is None:
+            return None
+        bold = _BOLD_END.search(self.text, start)
+        if bold and not language.refusal.search(self.masked, start, bold.start()):
+            found = self.take(self.text, bold.start(1), bold.end(1))
+            if found and found.end >= bold.end(1) - 1:
+                return found.value
+        found = self._concluded(language, start, end)
+        return found.value if found and self._stands(language, found, start, end) else None
+
+    def _concluded(self, language: Language, start: int, end: int) -> Found | None:
+        """Return what a sentence states after its last verb or sign of equality.
+
+        One clause at its end may be an aside: a reason, or words without a value.
+        """
+        starts = self.clause_starts(language, start, end)
+        for skipped, (at, stop) in enumerate(reversed(list(pairwise([*starts, end])))):
+            aside = at > start and language.reason.match(self.masked, self.word_at(at), stop)
+            if not aside:
+                if language.condition.search(self.masked, start, stop):
+                    return None
+                if found := self._after_verb(language, at, stop):
+                    return found
+                clause = self.masked[at:stop]
+                doubts = (language.refusal, language.retraction)
+                aside = not (_VALUE.search(clause) or any(one.search(clause) for one in doubts))
+            if skipped or not aside or language.conclusion.match(self.masked, at, stop):
+                return None
+        return None
+
+    def _after_verb(self, language: Language, at: int, stop: int) -> Found | None:
+        """Return the value after the conclusion's word or the last verb, else after the last `=`."""
+        colon = self.masked.rfind(": ", at, stop) + 1
+        at = colon if colon and language.verb.search(self.masked, colon, stop) else at
+        concludes = language.conclusion.match(self.masked, at, stop)
+        places = [concludes.end()] if concludes else []
+        signs: list[int] = []
+        for verb in language.verb.finditer(self.masked, at, stop):
+            (places if verb.group()[0].isalpha() else signs).append(verb.end())
+        whole = [(place, True) for place in reversed(places)]
+        for place, must_end in (*whole, *((sign, False) for sign in reversed(signs))):
+            value = self._after_filler(language, place, stop)
+            if value >= stop or language.refusal.search(self.masked, at, value + 1):
+                continue
+            last = self._clause_end(language, value, stop)
+            found = self.take(self.text, value, last)
+            if found is not None and not (signs and must_end and found.end < last):
+                return found
+        return None
+
+
+_PLACEHOLDER = re.compile(
+    r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.…])*"
+    r"|(?:\\text\s*\{)?\s*(?:(?:your|the|final|my)\s){0,2}(?:answer|result|number)(?: here)?\s*\}?",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(r"[\s$})\\]*(?:≈|approx)\s*[\s$({\\]*(?:f?boxed\s*\{)?\s*")
+_DECIMAL = re.compile(r"\s*-?[0-9]*\.[0-9]+\s*")
+_STILL = re.compile(r"\b(?:or|also|could|might|may|then)\b", re.IGNORECASE)
+
+
+def standing_boxes(text: str) -> list[str]:
+    r"""Return the boxes that a text stands by, in order; none if the last one is never closed.
+
+    Words such as "that is wrong" between two boxes take back those before; a decimal beside `≈` is
+    the other box again; empty boxes, placeholders and `\boxed{answer}` in a sentence are none.
+
+    >>> standing_boxes(r"\boxed{3}. Wait, that is wrong. \boxed{4}")
+    ['4']
+    """
+    spans, last_opened = box_spans(text)
+    if last_opened > (spans[-1][0] if spans else -1):
+        return []
+    kept: list[str] = []
+    ended, only_marks = 0, True
+    for start, end in spans:
+        between, content = text[ended:start].rpartition("\\")[0], unnested(text[start:end])
+        only_marks = not re.search(r"[^\W\d_]{2}", between)
+        ended = end
+        empty = _PLACEHOLDER.fullmatch(content) is not None
+        offered = kept and (only_marks or _STILL.search(between))
+        if empty and (content.strip("? ") or len(spans) > 1) and not offered:
+            continue
+        if kept and _ABOUT.fullmatch(between):
+            if _DECIMAL.fullmatch(content):
+                continue
+            if _DECIMAL.fullmatch(kept[-1]):
+                kept.pop()
+        if kept and _takes_back(between):
+            kept.clear()
+        kept.append(content)
+    return kept
+
+
+def _takes_back(between: str) -> bool:
+    """Whether the words between two boxes take back the first."""
+    between = between[-LAST_PART:]
+    language = language_of(between) or languages()["en"]
+    return bool(language.retraction.search(between)) and not _STILL.search(between)
+
+
+def last_clause(text: str) -> str:
+    """The last clause that isn't a reason; empty where the text's end hedges, denies or asks."""
+    statements = _Statements(text, _words)
+    if not statements.sentences or text.rstrip().endswith(("?", "？")):
+        return ""
+    start, end = statements.sentences[-1]
+    language = statements.language_at(start, end) or languages()["en"]
+    cuts = statements.clause_starts(language, start, end)
+    starts = [at for at in cuts if text[at] != "(" or at == start]
+    clauses = list(pairwise([*starts, end]))
+    while len(clauses) > 1:
+        word = statements.word_at(clauses[-1][0])
+        if text.startswith("which", word) or not language.reason.match(text, word, end):
+            break
+        clauses.pop()
+    clause = text[clauses[-1][0] : end]
+    doubts = (language.refusal, language.retraction)
+    doubted = any(doubt.search(clause) for doubt in doubts)
+    clause = text[clauses[-1][0] : clauses[-1][1]].strip()
+    return "" if doubted or language.condition.search(text, start) else clause
+
+
+def stated_answer(text: str, reading: Reading = "strict") -> str:
+    """Return the answer that `text` states, stripped; empty without one.
+
+    `strict`: the last `<answer>` block, else the last box, else the whole text. `lenient`: instead
+    of the whole text, what follows the last `####`, else what is announced, else the last line.
+
+    >>> stated_answer("It is far north. The answer is Oslo.", "lenient")
+    'Oslo'
+    """
+    block = answer_block(text)
+    content = text if block is None else block
+    boxed = standing_boxes(content) if "ox" in content else []
+    if boxed:
+        return boxed[-1].strip()
+    if reading == "strict" or block is not None:
+        return content.strip()
+    marker = last_match(_MARKER, content)
+    if marker is not None:
+        return content[marker.end() :].strip().partition("\n")[0].strip()
+    return stated(content, _words) or content.strip().rpartition("\n")[2].strip()
+
+
+_MARKER = re.compile("####")
+_WRAPPERS = " \t\r\n*_`\"'“”‘’$"
+
+
+_ARTICLES = re.compile(r"(?<![\w])(?:(?:the|an?)\s+)+\Z", re.IGNORECASE)
+
+
+def _words(text: str, start: int, end: int) -> Found | None:
+    articles = _ARTICLES.search(text[:start])
+    clause = text[articles.start() if articles else start : end].strip(_MARKS)
+    return Found(clause, end) if clause else None
+
+
+def unwrapped(answer: str) -> str:
+    """Return an answer without the quotes, stars and final full stop around it.
+
+    >>> unwrapped("**Oslo**.")
+    'Oslo'
+    """
+    return answer.strip(_WRAPPERS).rstrip(".").strip(_WRAPPERS)
