@@ -16,8 +16,8 @@ from rewardkit.verifiers.stated import (
     Found,
     Reading,
     language_of,
-    languages,
     last_clause,
+    load_language,
     standing_boxes,
     stated,
     stated_answer,
@@ -108,7 +108,7 @@ def _whole(text: str) -> frozenset[str]:
     if labelled := re.match(r"([a-j])[.:]\s+\S", text):  # b. 4
         return frozenset(labelled[1].upper())
     letters, end = _offers(text, 0)
-    language = language_of(text) or languages()["en"]
+    language = language_of(text) or load_language("en")
     if language.announcement.search(text, 1):
         return _NONE
     doubted = language.refusal.search(text[end:]) or language.retraction.search(text[end:])

@@ -11,8 +11,8 @@ from typing import Literal
 
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.stated import Reading, stated_answer, unwrapped
 from rewardkit.verifiers.reading import last_match
+from rewardkit.verifiers.stated import Reading, stated_answer, unwrapped
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -51,7 +51,8 @@ _HEDGE = re.compile(
     rf"|\b(?:sqrt|log|ln)(?![a-z])|\b{_CHANGES}(?:\sof)?\s[$0-9]"
     r"|\b(?:or|either|not|between|minus|negative|plus|times|at\s(?:least|most)|up\sto"
     r"|(?:more|less|fewer|greater)\sthan(?=\s[$0-9]))\b"
-    r"|[0-9)]\s?[*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9][abeijnpqrxyz]\b|[0-9)]\s?[?+]"
+    r"|[0-9)]\s?[*×÷^]\s?[\w($\\{]|[0-9)]\s?[-–−/]\s?[$(]?[0-9]|[0-9](?:[abeijnpqrxyz]|\s?\\?pi|\s?[α-ω])\b"
+    r"|(?<![\w\\])[a-z](?=[0-9])|[0-9)]\s?[?+]"
     r"|[0-9](?:\s?[½⅓⅔¼¾⅕-⅞²³¹⁰-⁹]|!(?!=))"
     rf"|[0-9](?:{_CHANGED}|(?:\s[a-z]{{1,12}}){{0,2}},?\s(?:if|unless)\b)",
     re.IGNORECASE,
@@ -181,6 +182,7 @@ class Gsm8k(Bounded):
 
     thinking = "strip"
     reads = ("hash", "xml", "boxed")
+    for_evaluation = ("lenient",)
 
     reading: Reading = "hash"
     marker: str = DATA_MARKER
@@ -220,17 +222,14 @@ class Gsm8k(Bounded):
         """The answer after the marker: the last one of the first question."""
         found: list[str] = []
         for part in text.split(self.marker)[1:]:
-            line, turn, _ = part.strip().partition("\n")
-            found.append(line.strip())
+            found.append(part.strip().partition("\n")[0].strip())
             if (found[-1] and self.which == "first") or _NEXT_QUESTION.search(part):
                 break
-        if not found:
-            return None
-        *earlier, last = filter(None, found or [""]) if any(found) else [""]
-        cut = earlier and not text.endswith("\n") and earlier[-1] != last
-        if cut and text.rstrip().endswith(last) and earlier[-1].startswith(last):
-            return earlier[-1]  # 13 … 1, cut off at the limit
-        return last
+        if not any(found):
+            return "" if found else None
+        *earlier, last = filter(None, found)
+        cut = text.endswith(last) and earlier and earlier[-1].startswith(last)
+        return earlier[-1] if cut else last  # 13 … 1, cut off at the limit
 
 
 _NEXT_QUESTION = re.compile(
@@ -241,7 +240,7 @@ _NEXT_QUESTION = re.compile(
 
 
 def _stated_number(text: str, start: int, end: int) -> Found | None:
-    """The clause that starts with a number, up to its end; the number ends where its words begin."""
+    """The clause that starts with a number; the number ends where other words begin."""
     number = _NUMBER_HERE.match(text, start, end)
     if number is None:
         return None

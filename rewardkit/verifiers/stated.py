@@ -25,6 +25,9 @@ Reading = Literal["strict", "lenient"]
 LAST_PART = 20_000
 """Characters at the end of a text in which its answer in words is looked for."""
 
+LONGEST_SENTENCE = 1_000
+"""Characters at the end of a sentence that are read; more would take time in their square."""
+
 MOST_SENTENCES = 200
 
 _MASK = "\ue001"
@@ -60,7 +63,6 @@ Take = Callable[[str, int, int], Found | None]
 class Language:
     """The patterns of one language."""
 
-    common: frozenset[str]
     announcement: re.Pattern[str]
     copula: re.Pattern[str]
     filler: re.Pattern[str]
@@ -96,7 +98,6 @@ class Language:
         new_clause = words("because", "contrast")
         comma = r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if spaced else "[,，、](?![0-9])"
         return cls(
-            common=frozenset(table.get("common", ())) | frozenset(table["opening"]),
             announcement=compiled(words("announcement")),
             copula=compiled(
                 rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}|(?={_MASK}))"
@@ -125,13 +126,25 @@ class Language:
 
 
 @functools.cache
-def languages() -> dict[str, Language]:
-    """The languages by their code."""
-    tables = tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+def _tables() -> dict[str, dict[str, list[str]]]:
+    """The tables of all languages by their code."""
+    return tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _common() -> dict[str, frozenset[str]]:
+    """The words by which a language is known."""
+    keys = ("common", "opening")
     return {
-        code: Language.from_table(table, spaced=code not in ("zh", "ja", "ko"))
-        for code, table in tables.items()
+        code: frozenset(word for key in keys for word in table.get(key, ()))
+        for code, table in _tables().items()
     }
+
+
+@functools.cache
+def load_language(code: str) -> Language:
+    """The language with this code; its patterns are compiled once."""
+    return Language.from_table(_tables()[code], spaced=code not in ("zh", "ja", "ko"))
 
 
 _SCRIPTS = {
@@ -147,16 +160,13 @@ def language_of(sentence: str) -> Language | None:
     if not sentence.isascii():
         for code, script in _SCRIPTS.items():
             if script.search(sentence):
-                return languages()[code]
+                return load_language(code)
     spoken = re.findall(r"[^\W\d_]{2,}|[aeoéè](?!\w)", sentence.casefold())
     if not spoken:
-        return languages()["en"]
-    counts = {
-        code: sum(map(language.common.__contains__, spoken))
-        for code, language in languages().items()
-    }
+        return load_language("en")
+    counts = {code: sum(map(words.__contains__, spoken)) for code, words in _common().items()}
     best = max(counts, key=counts.__getitem__)
-    return languages()[best] if counts[best] else None
+    return load_language(best) if counts[best] else None
 
 
 def formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -189,7 +199,7 @@ def without_remark(text: str) -> str:
 
 def denied(text: str, start: int, end: int) -> bool:
     """Whether the words of a short text deny, bound or take back its value at `text[start:end]`."""
-    language = language_of(text) or languages()["en"]
+    language = language_of(text) or load_language("en")
     before, after = _ABOUT_IT.sub(" ", text[:start]), text[end:]
     patterns = (language.negation, language.condition, language.retraction)
     return (
@@ -225,7 +235,11 @@ class _Statements:
             masked = masked[:start] + _MASK * (end - start) + masked[end:]
         self.masked = masked
         ends = [0, *(end.end() for end in _SENTENCE_END.finditer(masked)), len(masked)]
-        spans = [(start, end) for start, end in pairwise(ends) if masked[start:end].strip(_MARKS)]
+        spans = [
+            (max(start, end - LONGEST_SENTENCE), end)
+            for start, end in pairwise(ends)
+            if masked[start:end].strip(_MARKS)
+        ]
         self.sentences = spans[-MOST_SENTENCES:]
         self.language = language_of(masked.replace(_MASK, " "))
         self.answer: str | None = None
@@ -281,9 +295,9 @@ class _Statements:
             ):
                 self._settle(language, start, None)
             return
-        plain = language.opening.fullmatch(self.masked, at, noun.start())
-        plain = plain and not language.condition.search(self.masked, start, at)
-        self._value(language, start, copula.end(), end, plain=bool(plain))
+        known = language.opening.fullmatch(self.masked, at, noun.start()) is not None
+        plain = known and not language.condition.search(self.masked, start, at)
+        self._value(language, start, copula.end(), end, plain=plain)
 
     def _corrected(self, language: Language, start: int, end: int) -> None:
         """Read a sentence after an announcement: "That is wrong", "No, it is 6", "Oops, 6"."""
@@ -306,8 +320,7 @@ class _Statements:
                 retracted = found
                 self._settle(language, start, None)
         if retracted:
-            at = language.filler.match(self.masked, retracted.end(), end)
-            bare = at.end() if at else end
+            bare = self._after_filler(language, retracted.end(), end)
             found_value = self.take(self.text, bare, end) if bare < end else None
             if found_value and not self.masked[found_value.end : end].strip(_MARKS + ".!)"):
                 self.answer = found_value.value
@@ -400,11 +413,8 @@ class _Statements:
             found = None if refused else self.take(self.text, self.word_at(start), end)
             return found.value if found else None
         plain = re.match(r"[^\W\d_]{2}", line) is None
-        alone = (
-            plain
-            and not self.masked[:start].rstrip(" \t*").strip()
-            or (plain and self.masked[start - 1] == "\n")
-        )
+        begins = not self.masked[:start].strip(_MARKS) or self.masked[start - 1] == "\n"
+        alone = plain and begins
         if alone and _VALUE.search(line) and not self.masked[:start].rstrip().endswith((",", "=")):
             place = end - len(self.masked[start:end].lstrip(_MARKS))
             found = self.take(self.text, place, end)
@@ -427,7 +437,8 @@ class _Statements:
         """
         starts = self.clause_starts(language, start, end)
         for skipped, (at, stop) in enumerate(reversed(list(pairwise([*starts, end])))):
-            aside = at > start and language.reason.match(self.masked, self.word_at(at), stop)
+            reason = language.reason.match(self.masked, self.word_at(at), stop)
+            aside = at > start and reason is not None
             if not aside:
                 if language.condition.search(self.masked, start, stop):
                     return None
@@ -441,7 +452,7 @@ class _Statements:
         return None
 
     def _after_verb(self, language: Language, at: int, stop: int) -> Found | None:
-        """Return the value after the conclusion's word or the last verb, else after the last `=`."""
+        """Return the value after the conclusion's word or the last verb, else after an `=`."""
         colon = self.masked.rfind(": ", at, stop) + 1
         at = colon if colon and language.verb.search(self.masked, colon, stop) else at
         concludes = language.conclusion.match(self.masked, at, stop)
@@ -507,7 +518,7 @@ def standing_boxes(text: str) -> list[str]:
 def _takes_back(between: str) -> bool:
     """Whether the words between two boxes take back the first."""
     between = between[-LAST_PART:]
-    language = language_of(between) or languages()["en"]
+    language = language_of(between) or load_language("en")
     return bool(language.retraction.search(between)) and not _STILL.search(between)
 
 
@@ -517,7 +528,7 @@ def last_clause(text: str) -> str:
     if not statements.sentences or text.rstrip().endswith(("?", "？")):
         return ""
     start, end = statements.sentences[-1]
-    language = statements.language_at(start, end) or languages()["en"]
+    language = statements.language_at(start, end) or load_language("en")
     cuts = statements.clause_starts(language, start, end)
     starts = [at for at in cuts if text[at] != "(" or at == start]
     clauses = list(pairwise([*starts, end]))
@@ -526,7 +537,9 @@ def last_clause(text: str) -> str:
         if text.startswith("which", word) or not language.reason.match(text, word, end):
             break
         clauses.pop()
-    clause = text[clauses[-1][0] : end]
+    word = statements.word_at(clauses[-1][0])
+    contrast = language.contrast.match(text, word)
+    clause = text[contrast.end() if contrast else word : end]
     doubts = (language.refusal, language.retraction)
     doubted = any(doubt.search(clause) for doubt in doubts)
     clause = text[clauses[-1][0] : clauses[-1][1]].strip()

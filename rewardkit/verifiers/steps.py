@@ -295,6 +295,7 @@ class Steps(Bounded):
 
     thinking = "whole"
     reads = Gsm8k.reads
+    for_evaluation = ("lenient",)
     needs_reference = False
 
     reading: Reading = "hash"

@@ -5,8 +5,8 @@ import pytest
 import rewardkit
 from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample
-from rewardkit.verifiers.announcement import stated_answer
 from rewardkit.verifiers.exact import Exact
+from rewardkit.verifiers.stated import stated_answer
 
 HOSTILE = {
     "braces": "{" * 10**6,

@@ -8,7 +8,7 @@ from rewardkit.errors import UsageError
 from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.gsm8k import Gsm8k
 
-Reading = Literal["hash", "xml", "boxed", "flexible"]
+Reading = Literal["hash", "xml", "boxed", "flexible", "lenient"]
 
 SAME = [
     ("72", "72"),
@@ -89,6 +89,11 @@ DIFFERENT = [
     ("5*5", "5"),
     ("2^3", "3"),
     ("10+John's age", "10"),
+    ("5π", "5"),
+    ("x5", "5"),
+    ("5i", "5"),
+    ("5²", "5"),
+    ("5!", "5"),
     ("50%", "50"),
     ("3/4", "4"),
     ("3/4", "3"),
@@ -140,7 +145,6 @@ def test_other_values_and_hedges_are_wrong(answer: str, reference: str) -> None:
         ("is 3/4", "4", False),
         ("is 5 or 6", "6", False),
         ("x ≥ 5", "5", False),
-        ("7 apples" + " ok" * 1000, "7", True),
         ("no number", "7", False),
         ("She has 72 plums, not 75.", "72", True),
         ("That makes 72 (and not 75 as Ada said).", "72", True),
@@ -155,8 +159,50 @@ def test_other_values_and_hedges_are_wrong(answer: str, reference: str) -> None:
         ("They are two short of 72.", "72", False),
     ],
 )
-def test_flexible_reads_the_last_number(text: str, reference: str, correct: bool) -> None:
+def test_flexible_reads_what_is_stated(text: str, reference: str, correct: bool) -> None:
     assert Gsm8k(reading="flexible")(text, Sample(reference)).correct is correct
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "flexible", "lenient"),
+    [
+        ("7 apples" + " ok" * 1000, "7", False, True),
+        ("first 3, then 4", "4", False, True),
+        ("Not 5.", "5", False, False),
+        ("It is 5. #### 6", "6", True, True),
+        (r"\boxed{6} in all, of 8", "6", True, True),
+    ],
+)
+def test_lenient_also_reads_the_last_number(
+    text: str, reference: str, flexible: bool, lenient: bool
+) -> None:
+    assert Gsm8k(reading="flexible")(text, Sample(reference)).correct is flexible
+    assert Gsm8k(reading="lenient")(text, Sample(reference)).correct is lenient
+
+
+RUN_ON = "#### 18\n\nQuestion: Tom has 5 pens.\nAnswer: 8\n#### 8"
+
+
+@pytest.mark.parametrize(
+    ("text", "which", "answer"),
+    [
+        (RUN_ON, "last", "18"),
+        ("#### 18\nProblem 2: what is 3 + 4?\n#### 7", "last", "18"),
+        ("#### 18\n\nHuman: thanks!\n#### 7", "last", "18"),
+        ("#### 18\n<|im_start|>user\nmore #### 7", "last", "18"),
+        ("#### 17 was a slip.\n#### 18", "last", "18"),
+        ("#### 17 was a slip.\n#### 18", "first", "17 was a slip."),
+        ("####\n18", "last", "18"),
+        ("#### \n#### 18", "first", "18"),
+        # cut off at the limit
+        ("#### 13\n\n#### 13\n\n#### 1", "last", "13"),
+        ("#### 1,250\n#### 1,2", "last", "1,250"),
+        ("#### 13\n#### ", "last", "13"),
+        ("#### 13\n#### 7", "last", "7"),
+    ],
+)
+def test_which_marker_counts(text: str, which: Literal["first", "last"], answer: str) -> None:
+    assert Gsm8k(which=which)(text, Sample("18")).answer == answer
 
 
 @pytest.mark.parametrize(

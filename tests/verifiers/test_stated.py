@@ -1,5 +1,6 @@
-"""What the words round an answer make of it, in every verifier that reads words."""
+"""Where a reply states its answer, and what the words around it make of it."""
 
+import re
 import time
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import pytest
 
 from rewardkit import Verdict, load_verifier, verify
 from rewardkit.audit.generators.replies import WORDING, sentences
+from rewardkit.verifiers.stated import Found, stated
 
 
 @dataclass(frozen=True)
@@ -45,58 +47,60 @@ def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
     assert [text for text in texts if reader.judged(text).correct is not True] == []
 
 
-def read(text: str) -> tuple[bool, bool, str | None]:
-    """How the text stands by its first 7, and what it states instead."""
-    stands = standing(text, text.index("7"), text.index("7") + 1)
-    other = None if stands.replaced_at is None else text[stands.replaced_at :].split(".")[0]
-    return stands.taken_back, stands.about, other
-
-
 @pytest.mark.parametrize(
-    ("text", "taken_back", "about", "other"),
+    ("text", "answer"),
     [
-        ("it is 7", False, False, None),
-        ("it isn't 7", True, False, None),
-        ("it is about 7", False, True, None),
-        ("There are not enough, so it is 7", False, False, None),
-        ("It is 7. Blue is wrong", False, False, None),
-        ("It is 7 apples. That is wrong", True, False, None),
-        ("It is not necessarily 7", True, False, None),
-        ("It lies strictly below 7", True, False, None),
-        ("It is one short of 7", True, False, None),
-        ("It is a multiple of 7", True, False, None),
-        ("I am not convinced that it is 7", True, False, None),
-        ("I would not choose 7", True, False, None),
-        ("It would be wrong to answer 7", True, False, None),
-        ("We exclude x = 7", True, False, None),
-        ("It is 7 more than 50", True, False, None),
-        ("It is 7, which is more than 5", False, False, None),
-        ("The value 7 does not satisfy the equation", True, False, None),
-        ("7 is extraneous", True, False, None),
-        ("Is it 7? Yes.", False, False, None),
-        ("Is it 7? Hard to say.", True, False, None),
-        ("They say 7, but she is wrong", True, False, None),
-        ("It is 7. I forgot a case, so it is 9.", False, False, "9"),
-        ("They wrongly computed 7", True, False, None),
-        ("It is 7 squared", True, False, None),
-        ("It fell short of the target. It is 7", False, False, None),
-        ("As shown above: 7", False, False, None),
-        ("It is 7 plus 15", True, False, None),
-        ("It is 7%, or more exactly 8", False, False, "8"),
-        ("It is 7 because it is impossible to have more", False, False, None),
-        ("It is 7. No, 7 is wrong", True, False, None),
-        ("It is 7. Oops, it should be 9.", False, False, "9"),
-        ("It is 7. It is 2 more than 5", False, False, None),
-        ("I am not confident that it is 7", True, False, None),
-        ("We cannot conclude that the area equals 7", True, False, None),
-        ("It remains open whether the answer is 7", True, False, None),
-        ("Suppose the answer is 7", True, False, None),
-        ("They guessed 7", True, False, None),
-        ("It can't be 7, it is 9", True, False, "9"),
+        ("The answer is 7.", "7"),
+        ("So they need 7 chairs.", "7"),
+        ("7 is the answer.", "7"),
+        ("The answer is 9. Oops, it should be 7.", "7"),
+        ("The answer is 9. On second thought, 7.", "7"),
+        ("Is the answer 9? Hard to say.", None),
+        ("The answer key says 7.", None),
+        ("The answer has 7 digits.", None),
+        ("The answer is 7 more than 50.", None),
+        ("> The answer is 7.", None),
+        ('You said "the answer is 7".', None),
+        ("It is 7, from which we still have to subtract the", None),
+        # other languages
+        ("Die Antwort ist 7.", "7"),
+        ("Somit sind es 7 Stück.", "7"),
+        ("Die Antwort ist nicht 7.", None),
+        ("Die Antwort ist nicht 9, sondern 7.", "7"),
+        ("Die Antwort ist 7. Moment, das ist falsch.", None),
+        ("Wenn es regnet, ist die Antwort 7.", None),
+        ("La réponse est 7.", "7"),
+        ("Le périmètre est donc de 7 cm.", "7"),
+        ("La réponse n'est pas 7.", None),
+        ("Il y en a au moins 7.", None),
+        ("La respuesta es 7.", "7"),
+        ("La respuesta no es 7.", None),
+        ("¿Es 7 la respuesta?", None),
+        ("A resposta é 7.", "7"),
+        ("A resposta não é 7.", None),
+        ("La risposta è 7.", "7"),
+        ("La risposta è forse 7.", None),
+        ("Ответ: 7", "7"),
+        ("Ответ: примерно 7", None),
+        ("答案是7。", "7"),
+        ("答:一共有7个。", "7"),
+        ("答案大约是7。", None),
+        ("答案是9。不对,应该是7。", "7"),
+        ("答えは7です。", "7"),
+        ("答えは7ではありません。", None),
+        ("정답은 7입니다.", "7"),
+        ("정답은 7이 아닙니다.", None),
+        # a language without a table
+        ("Svaret är 7.", None),
+        ("Svaret är inte **7**", None),
     ],
 )
-def test_standing(text: str, taken_back: bool, about: bool, other: str | None) -> None:
-    assert read(text) == (taken_back, about, other)
+def test_what_a_text_states(text: str, answer: str | None) -> None:
+    def number(text: str, start: int, end: int) -> Found | None:
+        digits = re.compile("[0-9]+").match(text, start, end)
+        return Found(digits.group(), digits.end()) if digits else None
+
+    assert stated(text, number) == answer
 
 
 @pytest.mark.parametrize(

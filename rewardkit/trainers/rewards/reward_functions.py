@@ -429,6 +429,7 @@ def reward_func(
     scale = Scale(low, high)
     columns = _columns(reference)
     resolved = _resolve(verifier, reading, parameters)
+    _warn_of_reading(resolved.verifier)
     label = name or _joined(reward_name(verifier), parameters)
     options = JudgingOptions(timeout, max_wall, workers, env)
     origin = origin_of(
@@ -445,6 +446,17 @@ def reward_func(
     named = None if columns == REFERENCE_COLUMNS else columns
     judge = _batch_judge(resolved, named, label, options)
     return RewardFunction(label, judge, scale=scale, origin=origin)
+
+
+def _warn_of_reading(verifier: object) -> None:
+    """Warn of a reading that takes what a reply doesn't state for its answer."""
+    reading = getattr(verifier, "reading", None)
+    if reading in getattr(verifier, "for_evaluation", ()):
+        logger.warning(
+            "reading=%s is for evaluation: it takes the last number or formula of a reply for its "
+            "answer, stated or not, which a model can learn to exploit; use reading='flexible'",
+            repr(reading),
+        )
 
 
 def reward_funcs(
@@ -486,6 +498,7 @@ def reward_funcs(
     if own_args:
         named = with_parameters(reward_name(verifier or task), resolved.verifier, own_args)
         resolved = dataclasses.replace(resolved, verifier=named)
+    _warn_of_reading(resolved.verifier)
     if resolved.verifier == R1Zero():
         resolved = dataclasses.replace(resolved, verifier=R1_ZERO_PARTS)
     columns = _columns(reference)

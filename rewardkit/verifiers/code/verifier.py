@@ -17,7 +17,6 @@ from rewardkit.confinement import TOOLCHAIN, Allowance, Budget, Jail, Opaque, ch
 from rewardkit.errors import ConfinementError, UnknownName, UsageError
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.stated import Reading, stated_answer
 from rewardkit.verifiers.code.comparison import Comparison, equal_outputs, load_checker
 from rewardkit.verifiers.code.formats import Format, Suite, read_tests
 from rewardkit.verifiers.code.runner import (
@@ -33,6 +32,7 @@ from rewardkit.verifiers.code.runner import (
 )
 from rewardkit.verifiers.code.scripts import imported_modules
 from rewardkit.verifiers.reading import answer_block, fenced_blocks
+from rewardkit.verifiers.stated import Reading, stated_answer
 
 SLEEP = 3
 """How many times its processor time a test may take by the clock."""

@@ -168,11 +168,12 @@ def refuses(word: str) -> bool:
 
 
 _TAKEN_BACK = re.compile(
-    r"\b(?:not(?! only)|never|neither|nor|cannot|[a-z]{2,7}n['’]t|wrong|false|incorrect|anything but"
-    r"|except|might|may|could|maybe|perhaps|possibly|guess(?:ed)?|estimated?|unsure|whether|if|unless"
-    r"|about|approximately|roughly|around|nearly|almost|close to|(?:less|more|fewer|greater|larger"
-    r"|smaller) than|at (?:the )?(?:least|most)|up to|divides|divisible by|between|bounded by"
-    r"|(?:upper|lower) bound|multiples? of|complement of|rounds? to|impossible|unlikely)\b",
+    r"\b(?:not(?! only)|never|neither|nor|cannot|[a-z]{2,7}n['’]t|wrong|false|incorrect"
+    r"|anything but|except|might|may|could|maybe|perhaps|possibly|guess(?:ed)?|estimated?"
+    r"|unsure|whether|if|unless|about|approximately|roughly|around|nearly|almost|close to"
+    r"|(?:less|more|fewer|greater|larger|smaller) than|at (?:the )?(?:least|most)|up to|divides"
+    r"|divisible by|between|bounded by|(?:upper|lower) bound|multiples? of|complement of"
+    r"|rounds? to|impossible|unlikely)\b",
     re.IGNORECASE,
 )
 

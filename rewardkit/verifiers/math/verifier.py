@@ -59,8 +59,8 @@ class Math(Verifier):
     `require_simplified` also asks for the simplest form: 2/4 is wrong against 0.5.
     `reading="flexible"` also reads a text without a box: the `<answer>` block, `####`, an announced
     answer, a conclusion at the end; "lenient" also the last formula and the last number, which is
-    for evaluation only. Several boxes must all be right; with `boxes="last"` the last one. `thinking="strip"` reads nothing before the last `</think>`;
-    "keep" reads it if nothing follows.
+    for evaluation only. Several boxes must all be right; with `boxes="last"` the last one counts.
+    `thinking="strip"` reads nothing before the last `</think>`; "keep" reads it if nothing follows.
     `percent="unit"` treats a percent sign on one side only as a unit: 20% is right for 20 and for
     0.2; "exact" compares only values.
     `tolerance` is the relative error that a value may have; 0 allows none. None, the default,
@@ -73,6 +73,7 @@ class Math(Verifier):
     """
 
     reads = ("boxed",)
+    for_evaluation = ("lenient",)
 
     require_simplified: bool = False
     reading: Reading = "boxed"
