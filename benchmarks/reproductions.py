@@ -27,7 +27,7 @@ class Reproduction:
     name: str
     rows: int
     by_value: int
-    """Right by `gsm8k` with reading="flexible"."""
+    """Right by `gsm8k` with reading="lenient"."""
     as_text: int
     """Right if the text after the last #### equals the reference, commas and spaces dropped."""
     differ: Sequence[str]
@@ -41,7 +41,7 @@ class Reproduction:
 def reproduce(name: str, rows: Sequence[Mapping[str, str]]) -> Reproduction:
     """Judge the rows by value and as text."""
     verdicts = verify_batch(
-        load_verifier("gsm8k", reading="flexible"),
+        load_verifier("gsm8k", reading="lenient"),
         [row["completion"] for row in rows],
         [row["answer"] for row in rows],
     )

@@ -32,6 +32,18 @@ def names(task: str, **more: str) -> tuple[list[str], list[float]]:
     return [function.__name__ for function in functions], weights
 
 
+@pytest.mark.parametrize("verifier", ["math", "gsm8k", "steps"])
+def test_a_reading_for_evaluation_is_warned_of(
+    verifier: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    reward_func(load_verifier(verifier, reading="flexible"))
+    assert not caplog.records
+    reward_func(load_verifier(verifier, reading="lenient"))
+    reward_funcs(load_verifier(verifier, reading="lenient"))
+    assert len(caplog.records) == 2
+    assert "use reading='flexible'" in caplog.text
+
+
 def test_a_score_is_scaled_from_low_to_high() -> None:
     reward = reward_func("math", low=-1.0, high=1.0)
     completions = [r"\boxed{1/2}", r"\boxed{3}", "no box"]
