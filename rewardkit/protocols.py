@@ -26,6 +26,8 @@ class Verifier:
 
     reads: tuple[str, ...] = ()
     """The answer forms that it reads, as prompts name them; first its own."""
+    for_evaluation: tuple[str, ...] = ()
+    """Values of `reading` that take what a reply doesn't state; a trainer warns of them."""
     thinking: str | None = None
     """"strip": it reads the text after the thinking; "keep": also thinking that no text follows;
     "whole": all of the text; None: as the task or the user says."""
