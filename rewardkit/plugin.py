@@ -28,17 +28,13 @@ if TYPE_CHECKING:
     from rewardkit.errors import Unavailable as Unavailable
     from rewardkit.errors import UsageError as UsageError
     from rewardkit.harness.backends.engine_options import EngineOptions as EngineOptions
-    from rewardkit.harness.metrics.at_k import ComparesAnswers as ComparesAnswers
     from rewardkit.harness.metrics.figures import Bars as Bars
     from rewardkit.harness.metrics.figures import Figure as Figure
     from rewardkit.harness.metrics.figures import Plot as Plot
-    from rewardkit.harness.metrics.figures import ShowsFigures as ShowsFigures
     from rewardkit.harness.metrics.figures import Table as Table
-    from rewardkit.harness.metrics.measure import HasMeasures as HasMeasures
     from rewardkit.harness.metrics.measure import Measure as Measure
     from rewardkit.harness.metrics.metric import Metric as Metric
     from rewardkit.harness.prompts.wording import TaskWording as TaskWording
-    from rewardkit.harness.prompts.wording import WordedTask as WordedTask
     from rewardkit.harness.store.data_files import hub_rows as hub_rows
     from rewardkit.harness.store.data_files import iterate_rows as iterate_rows
     from rewardkit.harness.store.data_files import read_rows as read_rows
@@ -48,17 +44,13 @@ if TYPE_CHECKING:
     from rewardkit.protocols import Backend as Backend
     from rewardkit.protocols import Bounded as Bounded
     from rewardkit.protocols import Combination as Combination
-    from rewardkit.protocols import ConfiguredTask as ConfiguredTask
-    from rewardkit.protocols import FewshotTask as FewshotTask
-    from rewardkit.protocols import HubTask as HubTask
     from rewardkit.protocols import IgnoresOptions as IgnoresOptions
     from rewardkit.protocols import Judged as Judged
     from rewardkit.protocols import Message as Message
     from rewardkit.protocols import Prompt as Prompt
-    from rewardkit.protocols import RecordedTask as RecordedTask
     from rewardkit.protocols import Request as Request
-    from rewardkit.protocols import SizedTask as SizedTask
     from rewardkit.protocols import Task as Task
+    from rewardkit.protocols import TaskExtras as TaskExtras
     from rewardkit.protocols import Verifier as Verifier
     from rewardkit.records import Completion as Completion
     from rewardkit.records import Failure as Failure

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
-from typing import Any, Protocol, cast, runtime_checkable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from rewardkit.errors import UsageError
 from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
 from rewardkit.thinking import shared_thinking
+
+if TYPE_CHECKING:
+    from rewardkit.harness.metrics.figures import Figure
+    from rewardkit.harness.metrics.measure import Measure
+    from rewardkit.harness.prompts.wording import TaskWording
+    from rewardkit.harness.store.sample_row import SampleRow
 
 Judged = Verdict | bool | float
 VerifierCallable = Callable[[str, Sample], Judged]
@@ -362,8 +369,7 @@ class IgnoresOptions(Protocol):
 class Task(Protocol):
     """Problems, their prompt, and the verifier of their completions.
 
-    A task may have more: the members of `WordedTask`, `SizedTask`, `HubTask`, `FewshotTask`,
-    `ConfiguredTask`, `RecordedTask`, `ShowsFigures`, `HasMeasures` and `ComparesAnswers`.
+    A task may have more: the members of `TaskExtras`.
     """
 
     @property
@@ -398,46 +404,47 @@ class Task(Protocol):
         """Return a completion that is right: for `rewardkit check`, and to judge crashes."""
 
 
-@runtime_checkable
-class SizedTask(Protocol):
-    """A task that generates any number of problems."""
+class TaskExtras:
+    """What a task may have besides the members of `Task`, and what it has otherwise.
 
-    def sized(self, split: str | None, count: int) -> Task:
-        """Return the same task with at least `count` problems in this split (None: the default)."""
-
-
-@runtime_checkable
-class HubTask(Protocol):
-    """A task over a data set on the hub: owner/name, its configuration, and the default split."""
-
-    repository: str
-    configuration: str | None
-    split: str
-
-
-@runtime_checkable
-class FewshotTask(Protocol):
-    """A task that says which rows `--num-fewshot` shows.
-
-    They are rows of `fewshot_split` that share the problem's value in the column `fewshot_by`
-    (empty: any rows). Other tasks show any rows of "train".
+    A task needs no base class: it may have any of these names.
     """
 
-    fewshot_split: str
-    fewshot_by: str
-
-
-@runtime_checkable
-class ConfiguredTask(Protocol):
-    """A task that sets options of an evaluation; an option that the user gives replaces its own."""
+    repository: str = ""
+    """Its data set on the hub, owner/name; with `configuration`, and `split`, the default one."""
+    configuration: str | None = None
+    split: str = ""
+    fewshot_split: str = "train"
+    """The split whose rows `--num-fewshot` shows."""
+    fewshot_by: str = ""
+    """A column: the rows shown have the problem's value there. Empty: any rows."""
+    wording: TaskWording | None = None
+    """Words for the prompt strategies; None: generic ones."""
+    measures: Mapping[str, Measure] = MappingProxyType({})
+    """Measures of its own, by name."""
+    sized: Callable[[str | None, int], Task] | None = None
+    """Returns the same task with at least so many problems in a split (None: the default)."""
+    posed: Callable[[str, str], tuple[str, Sample]] | None = None
+    """Returns a completion that gives an answer, and a sample whose reference is another answer:
+    `verifier()` finds the completion right when the two are equal."""
+    figures: Callable[[Sequence[SampleRow]], Sequence[Figure]] | None = None
+    """Returns tables, plots and bars from the task's rows."""
 
     def eval_settings(self) -> Mapping[str, Any]:
-        """Return the options by name, such as `temperature`."""
-
-
-@runtime_checkable
-class RecordedTask(Protocol):
-    """A task whose run records the whole definition, because it may not be installed later."""
+        """Return options of an evaluation by name, such as `temperature`; what the user gives
+        replaces them."""
+        return {}
 
     def recorded_definition(self) -> Mapping[str, Any]:
-        """Return the definition as plain values."""
+        """Return the whole definition as plain values, for a task that may not be installed later:
+        a run records it."""
+        return {}
+
+
+def extras(task: Task) -> TaskExtras:
+    """Return what a task has of `TaskExtras`, with the defaults of what it lacks."""
+    found = TaskExtras()
+    for name in vars(TaskExtras):
+        if not name.startswith("_") and hasattr(task, name):
+            setattr(found, name, getattr(task, name))
+    return found

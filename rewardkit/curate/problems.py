@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError
-from rewardkit.harness.metrics.at_k import ComparesAnswers
 from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
 from rewardkit.harness.store.documents import read_document, read_run_record
 from rewardkit.harness.store.rollouts import find_rollouts, read_batches
@@ -19,7 +18,7 @@ from rewardkit.harness.store.run_folder import RUN
 from rewardkit.harness.store.sample_row import current_rows
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample, Verdict
 from rewardkit.transcripts import question_in
 from rewardkit.verifiers.judge.verifier import SAME
@@ -63,12 +62,12 @@ class Judge:
     @property
     def compares(self) -> bool:
         """Whether it can tell if two bare answers are equal."""
-        return self.task is None or isinstance(self.task, ComparesAnswers)
+        return self.task is None or extras(self.task).posed is not None
 
     def stating(self, answer: str, sample: Sample) -> str:
         """A reply to the sample that states an answer in the form that the verifier reads."""
-        if isinstance(self.task, ComparesAnswers):
-            return self.task.posed(answer, sample.reference)[0]
+        if self.task and (posed := extras(self.task).posed):
+            return posed(answer, sample.reference)[0]
         return self.form.format(answer)
 
     def probed(self, problems: Sequence[Problem]) -> Judge:

@@ -14,7 +14,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.metrics.at_k import all_right, pass_at
-from rewardkit.harness.metrics.measure import HasMeasures, Measure, general_measures, scale_of
+from rewardkit.harness.metrics.measure import Measure, general_measures, scale_of
 from rewardkit.harness.metrics.metric import (
     Groups,
     Metric,
@@ -36,6 +36,7 @@ from rewardkit.harness.store.documents import planned_completions
 from rewardkit.harness.store.files import finite
 from rewardkit.harness.store.run_folder import RUN, RunFolder, find_runs
 from rewardkit.harness.store.sample_row import SampleRow, read_samples
+from rewardkit.protocols import extras
 
 _AT_K = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
 
@@ -107,8 +108,7 @@ def _own_measures(task: str) -> Mapping[str, Measure]:
     """A task's own measures; none if it isn't installed."""
     if task not in registry.installed().offers("tasks"):
         return {}
-    loaded = registry.installed().task(task)
-    return loaded.measures if isinstance(loaded, HasMeasures) else {}
+    return extras(registry.installed().task(task)).measures
 
 
 def _unknown(metric: str, names: Mapping[str, Sequence[str]]) -> str:

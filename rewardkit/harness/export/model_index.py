@@ -14,7 +14,7 @@ from rewardkit.harness.store.documents import read_run_summary
 from rewardkit.harness.store.files import check_target, replace_text
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder
 from rewardkit.lazy import needs_extra
-from rewardkit.protocols import HubTask
+from rewardkit.protocols import TaskExtras, extras
 
 FORMS = (".yaml", ".yml", ".json", ".md")
 NAMES = ("accuracy", "accuracy_flexible")
@@ -100,10 +100,9 @@ def _results(run: Path) -> Iterator[Any]:
 def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """The data set, by its hub name if the task has one, and the prompt."""
     try:
-        task: object = registry.installed().task(name)
+        hub = extras(registry.installed().task(name))
     except UnknownName:  # a verifier alone, or a task whose plugin isn't here
-        task = None
-    hub = task if isinstance(task, HubTask) else None
+        hub = TaskExtras()
     task_record = record.get("tasks", {}).get(name, {})
     sampling, settings = task_record.get("sampling", {}), record.get("settings", {})
     is_default_split = "sampling" in task_record and not settings.get("data")
@@ -114,9 +113,9 @@ def _data(name: str, summary: Mapping[str, Any], record: Mapping[str, Any]) -> d
         "temperature": sampling.get("temperature"),
     }
     return {
-        "dataset_type": (hub and hub.repository) or name,
+        "dataset_type": hub.repository or name,
         "dataset_name": name,
-        "dataset_config": hub.configuration if hub else None,
-        "dataset_split": settings.get("split") or (hub.split if hub and is_default_split else None),
+        "dataset_config": hub.configuration,
+        "dataset_split": settings.get("split") or (hub.split if is_default_split else "") or None,
         "dataset_args": {name: value for name, value in prompting.items() if value is not None},
     }

@@ -11,13 +11,13 @@ from functools import lru_cache, partial
 from itertools import accumulate, combinations, groupby
 from operator import attrgetter
 from statistics import fmean
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from rewardkit.harness.metrics.metric import Metric, interval_of_means, seed_spread
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import JudgingOptions, judge_many
-from rewardkit.protocols import Task, Verifier
-from rewardkit.records import Failure, Sample
+from rewardkit.protocols import Task, extras
+from rewardkit.records import Failure
 from rewardkit.resolve import timeout_of
 
 
@@ -125,20 +125,6 @@ SameAnswers = Callable[[Sequence[Pair]], Sequence[bool]]
 """For pairs of answers that differ as text, whether they are the same answer."""
 
 
-@runtime_checkable
-class ComparesAnswers(Protocol):
-    """A task whose own verifier can tell whether two answers are equal."""
-
-    def verifier(self, reading: str | None = None) -> Verifier:
-        """The strict verifier, as in `Task`."""
-
-    def posed(self, answer: str, other: str) -> tuple[str, Sample]:
-        """A completion that gives `answer`, and a sample with the reference `other`.
-
-        `verifier()` finds the completion right when the answers are equal.
-        """
-
-
 class Ballot(NamedTuple):
     """How a problem's judged completions vote."""
 
@@ -165,12 +151,13 @@ def same_to(task: Task, timeout: float | None = None) -> SameAnswers:
     If the second answer of a pair can't be read as a reference, the first one is the reference.
     A comparison has `timeout` seconds; None: as the task or its verifier says.
     """
-    if not isinstance(task, ComparesAnswers):
+    posed = extras(task).posed
+    if posed is None:
         return same_text
     options = JudgingOptions(timeout or timeout_of(task))
 
     def judged(pairs: Sequence[Pair]) -> dict[Pair, bool | None]:
-        verdicts = judge_many(task.verifier(), [task.posed(*pair) for pair in pairs], options)
+        verdicts = judge_many(task.verifier(), [posed(*pair) for pair in pairs], options)
         return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
 
     def same(pairs: Sequence[Pair]) -> list[bool]:

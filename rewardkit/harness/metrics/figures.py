@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.store.files import finite
-from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.tables import Table
 
-__all__ = ["Bars", "Figure", "Plot", "Point", "ShowsFigures", "Table"]
+__all__ = ["Bars", "Figure", "Plot", "Point", "Table"]
 
 Point = tuple[float, float] | tuple[float, float, float, float]
 """x and y, or x, y and the bounds of y's interval."""
@@ -76,11 +75,3 @@ def figure_from_json(plain: Mapping[str, Any]) -> Figure:
 
 def _numbers(values: Iterable[float | None]) -> Any:
     return tuple(math.nan if value is None else value for value in values)
-
-
-@runtime_checkable
-class ShowsFigures(Protocol):
-    """A task with figures of its own."""
-
-    def figures(self, rows: Sequence[SampleRow]) -> Sequence[Figure]:
-        """Tables, plots and bars from the task's rows."""

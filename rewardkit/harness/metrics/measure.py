@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from rewardkit.harness.metrics.metric import AMOUNTS, SHARES, Metric, Scale
 from rewardkit.harness.metrics.names import PART
 from rewardkit.harness.metrics.rates import RATES, Rate, components, kind_of
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.printable import get_logger
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, extras
 
 logger = get_logger(__name__)
 
@@ -32,15 +32,6 @@ class Measure:
     lower_is_better: bool = False
     defined_for: str = "judged completions"
     """Which completions have a value, in a few words."""
-
-
-@runtime_checkable
-class HasMeasures(Protocol):
-    """A task with measures of its own."""
-
-    @property
-    def measures(self) -> Mapping[str, Measure]:
-        """The measures by name."""
 
 
 def scale_of(measure: Measure) -> Scale:
@@ -121,5 +112,6 @@ def _estimates(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
 
 def amounts_of(task: Task) -> Mapping[str, Measure]:
     """The amounts among the task's measures."""
-    measures = task.measures if isinstance(task, HasMeasures) else {}
-    return {name: measure for name, measure in measures.items() if measure.kind == "amount"}
+    return {
+        name: measure for name, measure in extras(task).measures.items() if measure.kind == "amount"
+    }

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from rewardkit.errors import UnknownName
 from rewardkit.harness.metrics.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.metrics.broken import Example, sign_of_breakage
-from rewardkit.harness.metrics.figures import Figure, ShowsFigures, Table
+from rewardkit.harness.metrics.figures import Figure, Table
 from rewardkit.harness.metrics.metric import Metric, mean
 from rewardkit.harness.metrics.rates import (
     Lengths,
@@ -24,7 +24,7 @@ from rewardkit.harness.metrics.rates import (
     read_outcomes,
 )
 from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
 
 Row = TypeVar("Row", bound=SampleRow)
@@ -103,10 +103,11 @@ def summarise_task(
 
 def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Figure, ...]:
     """The task's own tables and plots; `rows` are in the order of their problems."""
-    if not isinstance(task, ShowsFigures):
+    figures = extras(task).figures
+    if figures is None:
         return ()
     try:
-        return tuple(task.figures(rows))
+        return tuple(figures(rows))
     except Exception as error:  # a plugin's task may raise anything; the summary must survive
         message = f"{type(error).__name__}: {error}"
         return (Table(f"The figures of task {task.name!r} failed", ("error",), ((message,),)),)

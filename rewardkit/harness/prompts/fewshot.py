@@ -11,7 +11,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.wording import Kind, TaskWording
 from rewardkit.harness.store.data_files import IDENTIFIERS
-from rewardkit.protocols import FewshotTask, Task
+from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
 
 OWN_EXAMPLES = {"example": 3, "long": 1}
@@ -57,7 +57,7 @@ def draw_examples(task: Task, options: AllOptions, count: int) -> FewshotExample
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
     """
-    by = task.fewshot_by if isinstance(task, FewshotTask) else ""
+    by = extras(task).fewshot_by
     rows = _candidates(task, options) if count else []
     random.Random(f"shots/{options.seed}").shuffle(rows)
     drawn: dict[str, list[Sample]] = {}
@@ -101,7 +101,7 @@ def _group(sample: Sample, by: str) -> str:
 def _candidates(task: Task, options: AllOptions) -> list[Sample]:
     file, split = options.fewshot_data, None
     if file is None:
-        split = task.fewshot_split if isinstance(task, FewshotTask) else "train"
+        split = extras(task).fewshot_split
     try:
         return list(task.load(data=file, split=split, seed=options.seed))
     except DataError as error:

@@ -11,8 +11,8 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.fewshot import draw_examples, own_examples
 from rewardkit.harness.prompts.template import PromptTemplate, load_template
-from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, WordedTask
-from rewardkit.protocols import ConfiguredTask, Message, Task
+from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
+from rewardkit.protocols import Message, Task, extras
 from rewardkit.records import Sample
 
 _DEFAULTS = AllOptions()
@@ -46,7 +46,7 @@ def resolve_prompt(
 
 def _with_fewshot_of(task: Task, options: AllOptions) -> AllOptions:
     """The options with the examples that the task's settings name: the same for every seed."""
-    settings = task.eval_settings() if isinstance(task, ConfiguredTask) else {}
+    settings = extras(task).eval_settings()
     count, file = settings.get("num_fewshot"), settings.get("fewshot_data")
     return (
         replace(options, num_fewshot=count, fewshot_data=file, seed=0)
@@ -138,8 +138,7 @@ def installed_prompts() -> Mapping[str, PromptTemplate]:
 
 def wording_of(task: Task) -> TaskWording:
     """The task's words for the strategies, or generic words if the task has none."""
-    wording = task.wording if isinstance(task, WordedTask) else None
-    return wording or GENERIC_WORDING
+    return extras(task).wording or GENERIC_WORDING
 
 
 def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -59,13 +59,6 @@ class TaskWording:
     def form(self, reading: str | None) -> str:
         """How an answer is written in this style; the bare answer for a style not in `forms`."""
         return self.forms.get(reading or next(iter(self.forms)), BLANK)
-
-
-@runtime_checkable
-class WordedTask(Protocol):
-    """A task with words for the prompt strategies; None: generic ones."""
-
-    wording: TaskWording | None
 
 
 GENERIC_WORDING = TaskWording(

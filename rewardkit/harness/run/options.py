@@ -16,7 +16,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.options import DEFAULTS, AllOptions, EvalKwargs, flag
 from rewardkit.harness.run.judging_thread import own_parameters, parameters_by_verifier
 from rewardkit.harness.store.run_folder import Shard, plain
-from rewardkit.protocols import ConfiguredTask, Task
+from rewardkit.protocols import Task, extras
 from rewardkit.records import Sampling
 from rewardkit.redaction import redact_value
 from rewardkit.settings import read_values, types_of
@@ -107,10 +107,7 @@ def _set_by_tasks(
     """What the tasks set, `given` doesn't, and isn't the default; examples only for the tasks' own
     prompts."""
     options: dict[str, Any] = {}
-    by_task = {
-        task.name: task.eval_settings() if isinstance(task, ConfiguredTask) else {}
-        for task in tasks
-    }
+    by_task = {task.name: extras(task).eval_settings() for task in tasks}
     for name in dict.fromkeys(name for of_task in by_task.values() for name in of_task):
         if name in given or (prompt is not None and name in ("num_fewshot", "fewshot_data")):
             continue

@@ -20,7 +20,7 @@ from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers, 
 from rewardkit.harness.run.options import EvalOptions, as_typed, default_folder, settings_of
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store import model_folder
-from rewardkit.protocols import Backend, HubTask, IgnoresOptions, Prompt, Request, Task
+from rewardkit.protocols import Backend, IgnoresOptions, Prompt, Request, Task, extras
 from rewardkit.records import Sample, Sampling
 from rewardkit.resolve import timeout_of
 
@@ -69,9 +69,7 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     """
     for task in options.tasks:  # no row is read
         resolve_prompt(task, options.prompt, options, draw=False)
-    on_hub = options.data is None and any(
-        isinstance(task, HubTask) and task.repository for task in options.tasks
-    )
+    on_hub = options.data is None and any(extras(task).repository for task in options.tasks)
     task_plans = None if on_hub else plan_tasks(options, [options.prompt])
     note_set_by_tasks(options, reporter)
     if options.backend == AUTO and options.ray is None:

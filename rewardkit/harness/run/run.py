@@ -31,7 +31,7 @@ from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.run_folder import REPORT, SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend, RecordedTask, isolation_of
+from rewardkit.protocols import Backend, extras, isolation_of
 from rewardkit.shown import Shown
 from rewardkit.tables import Line, Table
 from rewardkit.verifiers.judge.use import (
@@ -298,8 +298,8 @@ def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
         **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
         "sampling": asdict(rendered_task.sampling),
     }
-    if isinstance(task_plan.task, RecordedTask):  # its file's contents: it may not be installed
-        record["definition"] = task_plan.task.recorded_definition()
+    if definition := extras(task_plan.task).recorded_definition():
+        record["definition"] = definition
     if arguments := plan.settings.get("task_args"):
         record["task_args"] = arguments
     return record

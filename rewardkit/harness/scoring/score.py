@@ -13,7 +13,6 @@ from rewardkit.available_resources import available_cores
 from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.metrics.agreement import Agreement
 from rewardkit.harness.metrics.at_k import same_text, same_to
-from rewardkit.harness.metrics.figures import ShowsFigures
 from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figures
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.scoring.jobs import (
@@ -31,7 +30,7 @@ from rewardkit.harness.store.documents import hardware, new_session, now
 from rewardkit.harness.store.run_folder import SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples
 from rewardkit.judging import LimitCounts, take_limit_counts
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, extras
 from rewardkit.verifiers.judge.use import judges_record, run_totals, take_judge_uses
 
 SPREAD_FROM = 16 * 2**20
@@ -305,7 +304,7 @@ def summarise_tally(
         same = same_to(task, timeouts[name]) if task else same_text
         example = tally.examples.get(name)
         summaries[name] = summarise(rows, group_by[name], same=same, example=example)
-        if samples and isinstance(task, ShowsFigures):
+        if samples and task and extras(task).figures:
             figures = task_figures(task, stored_rows(samples, name))
             summaries[name] = replace(summaries[name], figures=figures)
     for (name, second), agreement in tally.seconds.items():

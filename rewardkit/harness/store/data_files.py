@@ -32,7 +32,7 @@ from rewardkit.harness.store.model_folder import (
     hub_is_reachable,
 )
 from rewardkit.lazy import needs_extra
-from rewardkit.protocols import SizedTask, Task
+from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
 from rewardkit.settings import Count, read_value
 
@@ -645,8 +645,8 @@ def problems(
     if count is None:
         return task.load(data=data, split=split, seed=seed)
     read_value(Count, count, "the count")
-    if data is None and isinstance(task, SizedTask):
-        task = task.sized(split, count)
+    if data is None and (sized := extras(task).sized):
+        task = sized(split, count)
     samples = task.load(data=data, split=split, seed=seed)
     if len(samples) < count:
         where = data or (f"split {split!r}" if split else "its default split")
