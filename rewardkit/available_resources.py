@@ -1,4 +1,4 @@
-"""How many processor cores and how much memory this process may use."""
+"""How many processor cores this process may use, and which of its limits are too low."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import resource
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 SLURM_VARIABLES = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
@@ -49,15 +49,24 @@ def _slurm_share(environment: Mapping[str, str]) -> Iterator[int]:
 
 @functools.cache  # it costs a hundred times what the rest does, and doesn't change
 def _quotas(root: Path) -> tuple[int, ...]:
-    """The quotas of this process's control group and of the groups above it."""
-    return tuple(_limits(root, "cpu", _quota))
-
-
-@functools.cache
-def memory_limit(root: Path = Path("/")) -> int:
-    """Return the smallest of the machine's memory and the container's limit, in bytes."""
-    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min((machine, *_limits(root, "memory", _memory)))
+    """The quotas of this process's control group and of the groups above it, of both versions."""
+    mounted = root / "sys/fs/cgroup"
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # not Linux
+        return ()
+    quotas: list[int | None] = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            mounts = [mounted, mounted / "unified"]
+        elif "cpu" in controllers.split(","):
+            mounts = [mounted / "cpu", mounted / controllers]
+        else:
+            continue
+        for mount in mounts:
+            quotas += map(_quota, _upwards(mount, path))
+    return tuple(filter(None, quotas))
 
 
 def killed_for_memory(vmstat: Path = Path("/proc/vmstat")) -> int:
@@ -89,25 +98,6 @@ def too_low_limit(needed: Mapping[int, int], process: str) -> str:
     return ""
 
 
-def _limits(root: Path, controller: str, read: Callable[[Path], int | None]) -> Iterator[int]:
-    """Yield those of this process's control group and of the groups above it, of both versions."""
-    mounted = root / "sys/fs/cgroup"
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # not Linux
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            mounts = [mounted, mounted / "unified"]
-        elif controller in controllers.split(","):
-            mounts = [mounted / controller, mounted / controllers]
-        else:
-            continue
-        for mount in mounts:
-            yield from filter(None, map(read, _upwards(mount, path)))
-
-
 def _upwards(mount: Path, path: str) -> Iterator[Path]:
     # a container without a namespace for control groups sees the host's path, but mounts its own
     # group: the folders of the path are missing, and the mount itself has the limit
@@ -116,14 +106,6 @@ def _upwards(mount: Path, path: str) -> Iterator[Path]:
         yield folder
         if folder == mount:
             return
-
-
-def _memory(folder: Path) -> int | None:
-    """The bytes that this control group may use; None without a limit."""
-    for name in ("memory.max", "memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):  # "max": no limit
-            return int((folder / name).read_text())
-    return None
 
 
 def _quota(folder: Path) -> int | None:

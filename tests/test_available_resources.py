@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.available_resources import available_cores, memory_limit
+from rewardkit.available_resources import available_cores
 
 pytestmark = pytest.mark.slow
 
@@ -122,19 +122,3 @@ def test_affinity_counts(script: str) -> None:
         [sys.executable, "-c", ON_ONE_CORE + script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "1\n"
-
-
-@pytest.mark.parametrize(
-    ("cgroup", "files", "limit"),
-    [
-        pytest.param("0::/a\n", {"a/memory.max": "max\n", "memory.max": "4096\n"}, 4096, id="2"),
-        pytest.param("4:memory:/a\n", {"memory/a/memory.limit_in_bytes": "8192\n"}, 8192, id="1"),
-        pytest.param("0::/\n", {"memory.max": "max\n"}, None, id="unlimited"),
-        pytest.param("0::/\n", {"memory.max": f"{2**80}\n"}, None, id="more than there is"),
-    ],
-)
-def test_memory_has_the_smallest_limit(
-    tmp_path: Path, cgroup: str, files: dict[str, str], limit: int | None
-) -> None:
-    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert memory_limit(control_groups(tmp_path, cgroup, files)) == (limit or machine)

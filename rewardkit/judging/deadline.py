@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _ASLEEP = ("S", "Z", "X")
 
 
@@ -70,14 +69,6 @@ def _state(folder: Path) -> str:
         return _stat_fields(folder)[0]
     except (OSError, IndexError):
         return ""
-
-
-def resident_memory(pid: int, proc: Path = Path("/proc")) -> int:
-    """The bytes of memory that a process takes; 0 if it has ended."""
-    try:
-        return int((proc / str(pid) / "statm").read_text().split()[1]) * _PAGE
-    except OSError:
-        return 0
 
 
 def _stat_fields(folder: Path) -> list[str]:

@@ -19,11 +19,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 import cloudpickle
 
-from rewardkit.available_resources import killed_for_memory, memory_limit
+from rewardkit.available_resources import killed_for_memory
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome
 from rewardkit.judging.deadline import (
@@ -33,7 +32,6 @@ from rewardkit.judging.deadline import (
     exit_cause,
     is_stopped,
     is_zombie,
-    resident_memory,
 )
 from rewardkit.judging.frames import (
     READ_AT_ONCE,
@@ -390,13 +388,6 @@ class Pool:
             while self._idle:
                 self._remove(self._idle.pop())
 
-    def memory(self) -> int:
-        """Bytes of the fork server and the idle workers, which share what it has loaded."""
-        loaded = resident_memory(self._server.pid) if self._server else 0
-        with self._lock:
-            pids = [worker.pid for worker in self._idle]
-        return loaded + sum(max(0, resident_memory(pid) - loaded) for pid in pids)
-
     def _return(self, worker: WorkerHandle) -> None:
         with self._lock:
             if worker.alive:
@@ -482,23 +473,14 @@ class Pool:
         return self._server is not None and self._server.poll() is not None
 
 
-KEPT = 8
-"""Pools kept alive; the least recently used one is closed for the next."""
-
-IDLE_MEMORY = 0.25
-"""Share of the memory that idle pools may take together; beyond it, all but the last are closed."""
-
-MOST_KEPT = 64
-"""Pools kept alive if closed ones are needed again: a training may have many rewards."""
+KEPT = 16
+"""Pools kept alive; the least recently used idle one is closed for the next."""
 
 LEAST_CPU_SECONDS = 122
 """Enough for every deadline of up to a minute, so that other deadlines need no other pools."""
 
 _pools: OrderedDict[PoolKey, Pool] = OrderedDict()
 _pools_lock = threading.Lock()
-_kept = KEPT
-_closed: set[int] = set()
-"""Pools that were closed for others, by their keys' hashes."""
 
 
 @contextlib.contextmanager
@@ -537,7 +519,6 @@ def _reserve(key: PoolKey) -> Pool:
         if pool is None or pool.broken():
             if pool is not None and not pool.users:
                 pool.close()
-            _make_room(key)
             pool = Pool(key)
         _pools[key] = pool
         pool.users += 1
@@ -554,30 +535,9 @@ def _release(key: PoolKey, pool: Pool) -> None:
             if not pool.users:
                 surplus.append(pool)
         unused = [key for key, pool in _pools.items() if not pool.users]
-        unused = unused[: max(0, len(_pools) - _kept)]
-        surplus += [_pools.pop(key) for key in unused]
-        _closed.update(hash(key) for key in unused)
-        surplus += [_pools.pop(key) for key in _too_large()]
+        surplus += [_pools.pop(key) for key in unused[: max(0, len(_pools) - KEPT)]]
     for old in surplus:
         old.close()
-
-
-def _too_large() -> list[PoolKey]:
-    """The least recently used idle pools, beyond those that fit in the memory for idle ones."""
-    unused = [key for key, pool in reversed(_pools.items()) if not pool.users]
-    if len(unused) < 2:
-        return []
-    together = accumulate(_pools[key].memory() for key in unused)
-    limit = IDLE_MEMORY * memory_limit()
-    return [key for key, memory in list(zip(unused, together, strict=True))[1:] if memory > limit]
-
-
-def _make_room(key: PoolKey) -> None:
-    """Keep one more, where this pool was closed only to be started again."""
-    global _kept
-    if hash(key) in _closed:
-        _closed.remove(hash(key))
-        _kept = min(_kept + 1, MOST_KEPT)
 
 
 def close_pools() -> None:

@@ -142,39 +142,19 @@ def test_a_rubric_s_parts_that_were_decided_keep_their_scores(text: str) -> None
     assert verdicts[0].score == 0.125
 
 
-def test_pools_that_are_needed_again_are_kept() -> None:
+def test_the_pools_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def costs(least: int) -> Callable[[str, Sample], bool]:
         return lambda text, sample: len(text) >= least
 
-    verifiers = [costs(least) for least in range(pool.KEPT + 3)]
-    for _ in range(3):
-        assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
-    kept = dict(pool._pools)
-    assert all(judge(one, "a" * 99, Sample("x")).correct for one in verifiers)
-    assert dict(pool._pools) == kept  # none was started again
-
-
-def test_idle_pools_take_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hoards(number: int) -> Callable[[str, Sample], bool]:
-        kept: list[bytes] = []
-
-        def verifier(text: str, sample: Sample) -> bool:
-            kept.append(bytes([number]) * 60_000_000)
-            return True
-
-        return verifier
-
     close_pools()
-    options, verifiers = JudgingOptions(workers=1), [hoards(number) for number in range(3)]
-    for one in verifiers[:2]:
-        assert judge(one, "x", Sample("x"), options).correct
-    first, second = pool._pools
-    idle = sum(one.memory() for one in pool._pools.values())
-    assert idle > 120_000_000
-    monkeypatch.setattr(pool, "memory_limit", lambda: 1.2 * idle / pool.IDLE_MEMORY)
-    assert judge(verifiers[2], "x", Sample("x"), options).correct
-    assert [first in pool._pools, second in pool._pools, len(pool._pools)] == [False, True, 2]
-    assert judge(verifiers[0], "x", Sample("x"), options).correct
+    monkeypatch.setattr(pool, "KEPT", 2)
+    first, second, third = map(costs, range(3))
+    for one in (first, second):
+        assert judge(one, "a" * 99, Sample("x")).correct
+    kept, closed = pool._pools
+    for one in (first, third, first):
+        assert judge(one, "a" * 99, Sample("x")).correct
+    assert [kept in pool._pools, closed in pool._pools, len(pool._pools)] == [True, False, 2]
 
 
 def test_many_batches_leave_nothing_behind() -> None:
