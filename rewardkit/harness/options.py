@@ -134,7 +134,7 @@ class BackendOptions:
         str, about("auto, vllm, transformers, openai, replay, or a plugin's backend.")
     ] = "auto"
     tensor_parallel_size: Annotated[Count, about("GPUs that share one model.")] = 1
-    data_parallel_size: Annotated[Count, about("Copies of the model, for vLLM.")] = 1
+    data_parallel_size: Annotated[Count, about("Copies of the model, for vLLM; needs Ray.")] = 1
     dtype: Annotated[str, about("auto, float32, bfloat16 or float16.")] = "auto"
     max_model_len: Annotated[
         Count | None, about("Most tokens of prompt and completion together.")

@@ -14,6 +14,8 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.lazy import needs_extra
 
 AUTO = "auto"
+THIS_MACHINE = "local"
+"""The address of a cluster that starts on this machine."""
 Actor = TypeVar("Actor")
 _SECONDS_TO_ANSWER = 10.0
 _REMEDY = (
@@ -38,8 +40,8 @@ def connected(address: str) -> Iterator[Any]:
     with needs_extra("ray", "--ray"):
         import ray
     if address == AUTO:
-        address = os.environ.get("RAY_ADDRESS", "local")
-    if address != "local":
+        address = os.environ.get("RAY_ADDRESS", THIS_MACHINE)
+    if address != THIS_MACHINE:
         _check_answers(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")

@@ -6,24 +6,21 @@ import hashlib
 import importlib.util
 import logging
 import os
-import subprocess
-import sys
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, replace
-from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from rewardkit import registry
-from rewardkit.available_resources import available_cores, sleep_while_waiting
-from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UnknownName, UsageError
+from rewardkit.available_resources import sleep_while_waiting
+from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UnknownName
 from rewardkit.harness.backends.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
+from rewardkit.harness.backends.ray_backend import RayBackend
+from rewardkit.harness.backends.ray_cluster import THIS_MACHINE
 from rewardkit.harness.store.model_folder import loading_error
-from rewardkit.judging.frames import child_output, socket_pair
-from rewardkit.protocols import Backend, Request
+from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.thinking import THINK
 
@@ -36,15 +33,20 @@ _SMALL_JOB = 500_000
 
 
 class VllmBackend(LocalModel):
-    """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`."""
+    """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`.
+
+    Ray runs several copies on this machine: an offline engine refuses `data_parallel_size`.
+    """
 
     def __init__(self, model: str, options: EngineOptions) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra.needing("vllm", "vllm", "the vllm backend")
+        if options.data_parallel_size > 1 and importlib.util.find_spec("ray") is None:
+            raise MissingExtra.needing("ray", "ray", "--data-parallel-size")
         options.reject_arguments_named(_SET_BY_US, "vLLM")
         super().__init__(model, options, backend="vllm")
         self._arguments: Mapping[str, Any] = {}
-        self._engine: Engine | Ranks | None = None
+        self._engine: Engine | RayBackend | None = None
 
     def start(self, requests: int, longest: int) -> None:
         """Load the weights, with a context (on a CPU, a cache too) as large as the job needs."""
@@ -52,7 +54,15 @@ class VllmBackend(LocalModel):
             return
         quieten()
         if self._options.data_parallel_size > 1:
-            self._engine = Ranks(str(self.folder), self._options, requests, longest)
+            self._engine = RayBackend(
+                "vllm",
+                str(self.folder),
+                replace(self._options, data_parallel_size=1),
+                address=THIS_MACHINE,
+                engines=self._options.data_parallel_size,
+                note=logging.getLogger(__name__).warning,
+            )
+            self._engine.start(requests, longest)
             return
         from vllm.platforms import current_platform
 
@@ -340,143 +350,3 @@ def watch_engine(engine_core: Any, closed: threading.Event) -> None:
 
     if resources is not None and outputs is not None:
         threading.Thread(target=watch, daemon=True).start()
-
-
-class Ranks:
-    """The engines of one job."""
-
-    def __init__(self, model: str, options: EngineOptions, requests: int, longest: int) -> None:
-        count = options.data_parallel_size
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._connections: list[Connection] = []
-        for environment in _environments(count, options.tensor_parallel_size):
-            self._start_process(environment)
-        job = (model, replace(options, data_parallel_size=1), -(-requests // count), longest)
-        self._send([job] * count)
-        replies = self._replies()
-        self._description: dict[str, object] = [next(replies) for _ in self._processes][-1]
-
-    def _start_process(self, environment: dict[str, str]) -> None:
-        ours, theirs = (Connection(one.detach()) for one in socket_pair())
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=child_output(),
-                pass_fds=[theirs.fileno()],
-                env=os.environ | environment,
-            )
-        self._processes.append(process)
-        self._connections.append(ours)
-
-    def _send(self, orders: Sequence[object]) -> None:
-        """Send each rank its order. That a rank has died shows when its reply is read."""
-        for connection, order in zip(self._connections, orders, strict=True):
-            with suppress(OSError):
-                connection.send(order)
-
-    def _replies(self) -> Iterator[Any]:
-        """The replies of all ranks as they arrive: descriptions, or keys with completions.
-
-        BackendError if a rank has failed or died.
-        """
-        while True:
-            ready = wait(self._connections)
-            for number in [n for n, one in enumerate(self._connections) if one in ready]:
-                try:
-                    error, value = self._connections[number].recv()
-                except (EOFError, OSError):
-                    status = self._processes[number].wait()
-                    error = f"it ended with exit status {status}"
-                if error:
-                    self.close(patience=0.0)
-                    raise BackendError(
-                        f"vLLM's rank {number} of {len(self._processes)} failed: {error}"
-                    )
-                yield value
-
-    def generate(
-        self, requests: Sequence[Request], sampling: Sampling
-    ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as a rank finishes it."""
-        count, left = len(self._processes), {request.key: request for request in requests}
-        self._send([(list(requests[number::count]), sampling) for number in range(count)])
-        replies = self._replies()
-        try:
-            while left:
-                key, completion = next(replies)
-                yield left.pop(key), completion
-        finally:
-            if left:
-                self.close(patience=0.0)
-
-    def describe(self) -> dict[str, object]:
-        """Version, device and settings of one engine: all are alike."""
-        return self._description
-
-    def close(self, patience: float = 20.0) -> None:
-        """Let the processes release their devices for `patience` seconds each, then end them."""
-        for connection in self._connections:
-            connection.close()
-        for process in self._processes:
-            try:
-                process.wait(timeout=patience)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _environments(count: int, tensor_parallel_size: int) -> list[dict[str, str]]:
-    """Environment variables that give each rank its share of the GPUs, or of the CPU's cores."""
-    import torch
-
-    if not torch.cuda.is_available():
-        threads = max(1, available_cores() // count)
-        return [{"OMP_NUM_THREADS": str(threads)} for _ in range(count)]
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    devices = visible.split(",") if visible else [str(n) for n in range(torch.cuda.device_count())]
-    if len(devices) < count * tensor_parallel_size:
-        raise UsageError(
-            f"--data-parallel-size {count} with --tensor-parallel-size {tensor_parallel_size} "
-            f"needs {count * tensor_parallel_size} GPUs, and {len(devices)} are visible"
-        )
-    return [
-        {"CUDA_VISIBLE_DEVICES": ",".join(devices[first : first + tensor_parallel_size])}
-        for first in range(0, count * tensor_parallel_size, tensor_parallel_size)
-    ]
-
-
-def serve(connection: Connection) -> None:
-    """Start an engine by the first order, then complete the requests of each further order.
-
-    Sends pairs of an error, empty for none, and a value.
-    """
-    try:
-        model, options, requests, longest = connection.recv()
-        backend: Backend = registry.installed().backend("vllm")(model, options)
-        backend.start(requests, longest)
-        connection.send(("", dict(backend.describe())))
-        while True:
-            try:
-                order = connection.recv()
-            except EOFError:
-                break
-            for request, completion in backend.generate(*order):
-                connection.send(("", (request.key, completion)))
-        backend.close()
-    except RewardkitError as error:
-        connection.send((str(error), None))
-
-
-def main(descriptor: int) -> None:
-    """Serve the caller at the other end of this socket."""
-    connection = Connection(descriptor)
-    # the caller finds this process ended by the socket's end, which an engine's own process, forked
-    # from this one, would hold open
-    os.register_at_fork(after_in_child=connection.close)
-    with suppress(EOFError, BrokenPipeError):  # the caller has ended
-        serve(connection)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

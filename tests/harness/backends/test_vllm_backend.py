@@ -1,71 +1,27 @@
-"""What only vLLM has: its settings, its arguments, and several engines for one job."""
+"""What only vLLM has: its settings, its arguments, and several engines on one machine."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import signal
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from rewardkit.errors import BackendError, UnknownName, UsageError
-from rewardkit.harness.backends import vllm
+from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
 from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.vllm import (
     Engine,
-    Ranks,
     VllmBackend,
     cache_bytes,
     engine_arguments,
 )
 from rewardkit.records import Sampling
 from tests.harness.backends.sample_requests import complete, requests, start
-from tests.support.processes import wait_until
-
-ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-
-DYING = """
-import os, sys, time
-from rewardkit.harness.backends import vllm
-
-class Dies:
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def start(self, *_: object) -> None:
-        if os.fork() == 0:  # the engine's own process
-            open(os.environ["FOLDER"] + "/pid", "w").write(str(os.getpid()))
-            time.sleep(30)
-            open(os.environ["FOLDER"] + "/ended", "w").close()
-            os._exit(0)
-        os._exit(9)
-
-    def backend(self, _: str) -> type:
-        return Dies
-
-vllm.registry.installed = Dies
-vllm.main(int(sys.argv[1]))
-"""
-
-
-def test_the_end_of_a_rank_is_noticed_while_its_engine_s_process_lives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "dying_rank.py").write_text(DYING)
-    monkeypatch.setattr(vllm, "__name__", "dying_rank")  # what `python -m` runs
-    monkeypatch.setattr(vllm, "_environments", lambda *_: [{}])
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
-    monkeypatch.setenv("FOLDER", str(tmp_path))
-    with pytest.raises(BackendError, match="it ended with exit status 9"):
-        Ranks("model", EngineOptions(), 2, 64)
-    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
-    assert not (tmp_path / "ended").exists()
-    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-
 
 LARGE = {
     "num_attention_heads": 32,
@@ -170,17 +126,18 @@ def test_two_engines_share_a_job(tiny_checkpoint: Path) -> None:
     assert "LD_PRELOAD" not in os.environ or "tcmalloc" not in os.environ["LD_PRELOAD"]
 
 
-@pytest.mark.engines
-def test_the_reason_of_a_rank_is_reported_before_weights_load(tmp_path: Path) -> None:
-    options = EngineOptions(data_parallel_size=2)
-    with pytest.raises(BackendError, match=r"rank \d of 2 failed: .*nowhere"):
-        Ranks(str(tmp_path / "nowhere"), options, 2, 64)
-
-
 @pytest.mark.faults
 @pytest.mark.vllm
-def test_a_rank_that_cannot_start_is_said_with_its_reason(tiny_checkpoint: Path) -> None:
+def test_engines_that_cannot_start_are_said_with_their_reason(tiny_checkpoint: Path) -> None:
     options = EngineOptions(data_parallel_size=2, arguments={"max_num_seq": 1})
     backend = VllmBackend(str(tiny_checkpoint), options)
-    with pytest.raises(BackendError, match=r"rank \d of 2 failed: .*max_num_seqs"):
+    with pytest.raises(BackendError, match=r"the engine on node .* can't start: .*max_num_seqs"):
         backend.start(2, 64)
+    backend.close()
+
+
+def test_several_engines_need_ray(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {"vllm": object()}
+    monkeypatch.setattr(importlib.util, "find_spec", installed.get)
+    with pytest.raises(MissingExtra, match=r"--data-parallel-size needs ray.*\[ray\]"):
+        VllmBackend(str(tiny_checkpoint), EngineOptions(data_parallel_size=2))
