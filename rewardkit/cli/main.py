@@ -36,7 +36,6 @@ COMMANDS = {
     "export": "Write samples as Parquet or CSV, and figures and tables for a paper.",
     "train": "Train a model with a recipe, by GRPO or on worked solutions.",
     "serve": "Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish.",
-    "adapter": "Write the file that a trainer loads its reward from.",
     "list": "List what is installed, and which plugin provides it.",
     "check": "Check that plugins load and that each task's verifier accepts the task's references.",
 }

@@ -1,6 +1,6 @@
 """EasyR1: a reward file.
 
-    rewardkit adapter easyr1 --verifier math -o reward.py
+    compute_score = reward_function("math")  # in reward.py
     worker.reward.reward_function=reward.py:compute_score
 
 `worker.reward.reward_function_kwargs` are parameters. EasyR1 decodes completions without special

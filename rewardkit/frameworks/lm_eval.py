@@ -1,6 +1,6 @@
 """lm-evaluation-harness: problems, prompts and verdicts of a task, by import path.
 
-    rewardkit adapter lm-eval --verifier gsm8k -o tasks/gsm8k.yaml
+    process_results: !function rewardkit.frameworks.lm_eval.gsm8k  # in tasks/gsm8k.yaml
     lm_eval --include_path tasks --tasks rewardkit_gsm8k …
 
 In a task file of your own: `process_results: !function rewardkit.frameworks.lm_eval.math`. A row's

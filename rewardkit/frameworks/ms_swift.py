@@ -1,6 +1,6 @@
 """ms-swift: a reward in a plugin file.
 
-    rewardkit adapter ms-swift --verifier math -o reward.py
+    orms["rewardkit_math"] = reward_class("math")  # in reward.py
     swift rlhf --rlhf_type grpo --external_plugins reward.py --reward_funcs rewardkit_math
 
 ms-swift calls the reward once a batch, with the data set's columns. The reward of a completion that

@@ -1,6 +1,6 @@
 """NeMo-Gym: a resources server in its own process.
 
-    rewardkit adapter nemo-gym --verifier math -o resources_servers/rewardkit_math/app.py
+    ResourcesServer = resources_server("math")  # in resources_servers/rewardkit_math/app.py
 
 The text is the assistant's last message, with the calls of tools that follow it. The reference is
 the field `expected_answer` of the row, else the usual columns, there or in `verifier_metadata`.

@@ -1,6 +1,6 @@
 """OpenRLHF: a reward file.
 
-    rewardkit adapter openrlhf --verifier math -o reward.py
+    reward_func = reward_function("math")  # in reward.py
     --reward.remote_url reward.py
 
 OpenRLHF passes the query, which is the prompt and the completion with special tokens, and swallows

@@ -101,7 +101,6 @@ def test_commands_that_read_a_file(rows: Path, tmp_path: Path) -> None:
         ("eval", "--limit", HOSTILE),
         ("list", HOSTILE),
         ("check", "--plugin", HOSTILE),
-        ("adapter", HOSTILE),
         ("serve", "--verifier", HOSTILE),
         ("score", HOSTILE),
     ],

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import importlib.util
 import pickle
+import runpy
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from rewardkit.cli.main import app
 from rewardkit.errors import DataError, UsageError
 from rewardkit.frameworks import (
     areal,
@@ -36,6 +34,7 @@ from rewardkit.frameworks import (
 from rewardkit.transcripts import last_message
 
 FRAMEWORKS = Path(verl.__file__).parent
+GUIDES = FRAMEWORKS.parents[1] / "docs/guides/frameworks"
 RIGHT, WRONG, UNREADABLE = (r"\boxed{1/2}", "0.5"), (r"\boxed{3}", "4"), (r"\boxed{5}", "")
 
 
@@ -315,57 +314,31 @@ class TestNemoGym:
 
 
 class TestFiles:
-    """`rewardkit adapter` writes what the trainers that take a file load."""
+    """The files of the documentation, for the trainers that take a file."""
 
-    def load(self, host: str, folder: Path, *arguments: str) -> Any:
+    def load(self, host: str, folder: Path) -> dict[str, Any]:
+        page = (GUIDES / f"{host}.md").read_text(encoding="utf-8")
         file = folder / "reward.py"
-        words = ["adapter", host, "--verifier", "math", "-o", str(file), *arguments]
-        done = CliRunner().invoke(app(words), words)
-        assert done.exit_code == 0, done.output
-        specification = importlib.util.spec_from_file_location("a_trainer_s_name", file)
-        assert specification is not None
-        assert specification.loader is not None
-        module = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(module)
-        return module
+        file.write_text(page.partition("<<'END'\n")[2].partition("END\n")[0])
+        return runpy.run_path(str(file))
 
     def test_openrlhf(self, tmp_path: Path) -> None:
-        module = self.load("openrlhf", tmp_path)
-        assert module.reward_func([RIGHT[0]], [""], [RIGHT[1]])["rewards"] == 1.0
+        reward_func = self.load("openrlhf", tmp_path)["reward_func"]
+        assert reward_func([RIGHT[0]], [""], [RIGHT[1]])["rewards"] == 1.0
 
     def test_ms_swift(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         rewards = ModuleType("swift.rewards")
         rewards.orms = {}  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "swift", ModuleType("swift"))
         monkeypatch.setitem(sys.modules, "swift.rewards", rewards)
-        self.load("ms-swift", tmp_path, "--verifier-arg", "units=strict")
+        self.load("ms-swift", tmp_path)
         assert rewards.orms["rewardkit_math"]()([RIGHT[0]], solution=[RIGHT[1]]) == [1.0]
 
     def test_easyr1(self, tmp_path: Path) -> None:
-        module = self.load("easyr1", tmp_path)
-        assert (module.REWARD_NAME, module.REWARD_TYPE) == ("math", "batch")
+        names = self.load("easyr1", tmp_path)
+        assert (names["REWARD_NAME"], names["REWARD_TYPE"]) == ("math", "batch")
         inputs = [{"response": RIGHT[0], "ground_truth": RIGHT[1]}]
-        assert module.compute_score(inputs)[0]["overall"] == 1.0
-
-    def test_lm_eval_takes_a_task_without_parameters(self, tmp_path: Path) -> None:
-        def failure(*words: str) -> str:
-            command = ["adapter", "lm-eval", "-o", str(tmp_path / "task.yaml"), *words]
-            return str(CliRunner().invoke(app(command), command).exception)
-
-        assert "no task named 'exact'" in failure("--verifier", "exact")
-        assert "your own module" in failure(
-            "--verifier", "gsm8k", "--verifier-arg", "reading=boxed"
-        )
-        assert not list(tmp_path.iterdir())
-
-    def test_another_trainer_is_named(self) -> None:
-        words = ["adapter", "easyr2", "--verifier", "math", "-o", "x.py"]
-        assert "did you mean 'easyr1'" in str(CliRunner().invoke(app(words), words).exception)
-
-    def test_a_trainer_that_needs_no_file_is_told_apart_from_a_typing_error(self) -> None:
-        words = ["adapter", "verl", "--verifier", "math", "-o", "x.py"]
-        error = str(CliRunner().invoke(app(words), words).exception)
-        assert "verl needs no file: import its reward from" in error
+        assert names["compute_score"](inputs)[0]["overall"] == 1.0
 
 
 LOADERS = [

@@ -1,16 +1,14 @@
-"""lm-eval loads a task file that the adapter wrote, and evaluates with it."""
+"""lm-eval loads a task file, and evaluates with it."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from shared_cases import cases, check_cases, verdicts
+from shared_cases import adapter_file, cases, check_cases, verdicts
 
 TASK = """\
 task: cases_{verifier}
@@ -79,7 +77,7 @@ def test_the_verdicts_are_those_of_verify_batch(
     ]
 
 
-def test_the_task_that_the_adapter_writes_has_our_problems_and_prompts(tmp_path: Path) -> None:
+def test_the_task_of_the_documentation_has_our_problems_and_prompts(tmp_path: Path) -> None:
     written = tmp_path / "gsm8k.yaml"
     rows = [
         {"question": "What is 2 + 3?", "answer": "2 + 3 = 5\n#### 5"},
@@ -87,10 +85,8 @@ def test_the_task_that_the_adapter_writes_has_our_problems_and_prompts(tmp_path:
     ]
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = ["adapter", "lm-eval", "--verifier", "gsm8k", "-o", str(written)]
-    subprocess.run([sys.executable, "-m", "rewardkit", *command], check=True)
-    text = written.read_text().replace("{task: gsm8k}", f"{{task: gsm8k, data: {data}}}")
-    written.write_text(text)
+    text = Path(adapter_file("lm-eval", "gsm8k", tmp_path)).read_text()
+    written.write_text(text.replace("{task: gsm8k}", f"{{task: gsm8k, data: {data}}}"))
     import rewardkit.frameworks.lm_eval as adapter
 
     prompts = adapter.problems("gsm8k", data=str(data))["test"]["prompt"]

@@ -34,7 +34,7 @@ def body(completion: str, reference: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("verifier", ["math", "regex"])
-def test_the_adapter_s_file_is_a_resources_server(verifier: str, tmp_path: Path) -> None:
+def test_the_file_of_the_documentation_is_a_resources_server(verifier: str, tmp_path: Path) -> None:
     app = runpy.run_path(adapter_file("nemo-gym", verifier, tmp_path))
     models = importlib.import_module("nemo_gym.base_resources_server")
     client = importlib.import_module("nemo_gym.server_utils").ServerClient.model_construct()
