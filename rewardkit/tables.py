@@ -1,10 +1,14 @@
-"""Tables as plain values, and how a terminal, a notebook, a CSV file and LaTeX show them."""
+"""Tables as plain values, and how a page, Markdown, CSV and LaTeX show them.
+
+`PrintableConsole.show` prints them at a terminal.
+"""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -54,34 +58,51 @@ def cell_text(cell: Cell) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
-def as_html(parts: Iterable[Table | Line]) -> str:
-    """HTML without a style sheet; all text is escaped."""
-    return "\n".join(map(_html, parts))
+IN_STYLES = (' style="text-align: left"', ' style="text-align: right"')
+"""The alignment of names and of values, which a notebook would align alike."""
 
 
-def _html(part: Table | Line) -> str:
+def as_html(parts: Iterable[Table | Line], aligned: Sequence[str] = IN_STYLES) -> str:
+    """HTML without a style sheet; all text is escaped.
+
+    `aligned` are the attributes of cells with names, and of those with values.
+    """
+    return "\n".join(_html(part, aligned) for part in parts)
+
+
+def _html(part: Table | Line, aligned: Sequence[str]) -> str:
     if isinstance(part, Line):
         text = _escaped(part.text.strip())
         return f"<p><b>{text}</b></p>" if part.style == "bold" else f"<p>{text}</p>"
+
+    def row(tag: str, cells: Sequence[Cell]) -> str:
+        texts = (
+            f"<{tag}{aligned[place >= part.keys]}>{_escaped(cell_text(cell))}</{tag}>"
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(texts)}</tr>\n"
+
     title = f"<caption>{_escaped(part.title)}</caption>\n" if part.title else ""
     note = f"\n<p>{_escaped(part.note)}</p>" if part.note else ""
-    head = _html_row("th", part.columns, part.keys)
-    body = "".join(_html_row("td", row, part.keys) for row in part.rows)
-    return f"<table>\n{title}<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table>{note}"
-
-
-def _html_row(tag: str, cells: Sequence[Cell], keys: int) -> str:
-    """Names at the left, values at the right; notebooks would align all at the right."""
-    texts = (
-        f'<{tag} style="text-align: {"left" if place < keys else "right"}">'
-        f"{_escaped(cell_text(cell))}</{tag}>"
-        for place, cell in enumerate(cells)
-    )
-    return f"<tr>{''.join(texts)}</tr>\n"
+    body = "".join(row("td", cells) for cells in part.rows)
+    head = f"<thead>\n{row('th', part.columns)}</thead>"
+    return f"<table>\n{title}{head}\n<tbody>\n{body}</tbody>\n</table>{note}"
 
 
 def _escaped(text: str) -> str:
     return html.escape(printable(text)).replace("\n", "<br>")
+
+
+def as_markdown(table: Table) -> str:
+    """The rows as a table of GitHub's Markdown, without title and note."""
+    rows = [table.columns, ["---"] * len(table.columns), *table.rows]
+    lines = ("".join(f"| {markdown_text(cell_text(cell))} " for cell in row) for row in rows)
+    return "\n".join(f"{line}|" for line in lines)
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return re.sub(r"([\\`*_|<>\[\]~#])", r"\\\1", printable(text).replace("\n", " "))
 
 
 def as_csv(table: Table) -> str:
@@ -124,8 +145,11 @@ _LATEX = str.maketrans(
 
 def as_latex(table: Table) -> str:
     """The table in LaTeX, with the rules of the package booktabs."""
-    lines = [_latex_row(table.columns), r"\midrule", *map(_latex_row, table.rows)]
-    body = "\n".join(lines)
+
+    def row(cells: Sequence[Cell]) -> str:
+        return " & ".join(_latex(cell_text(cell)) for cell in cells) + r" \\"
+
+    body = "\n".join([row(table.columns), r"\midrule", *map(row, table.rows)])
     columns = "l" * table.keys + "r" * (len(table.columns) - table.keys)
     caption = f"{table.title}. {table.note}" if table.note else table.title
     return (
@@ -134,10 +158,6 @@ def as_latex(table: Table) -> str:
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n"
         "\\end{tabular}\n\\end{table}\n"
     )
-
-
-def _latex_row(cells: Sequence[Cell]) -> str:
-    return " & ".join(_latex(cell_text(cell)) for cell in cells) + r" \\"
 
 
 def _latex(text: str) -> str:

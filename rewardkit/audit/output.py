@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rewardkit.audit.measure import NAMES, ErrorRate, Finding
@@ -12,11 +13,14 @@ from rewardkit.audit.run import Audit
 from rewardkit.harness.metrics.names import counted, words
 from rewardkit.harness.report.page import allowed, html_template, page_style
 from rewardkit.printable import printable
-from rewardkit.tables import Cell, Line, Table, cell_text
+from rewardkit.tables import Cell, Line, Table, as_html, as_markdown, markdown_text
 from rewardkit.verdict_tables import short_text
 
 TEMPLATE = Path(__file__).with_name("audit.html.jinja")
 PAGE = "audit.html"
+
+ALIGNED = ("", ' class="number"')
+"""How cells of the page are aligned: its policy allows no styles in elements."""
 
 MOST_FINDINGS, MOST_NOTES = 20, 5
 """Errors that a terminal shows, and rows for a person of each kind."""
@@ -146,11 +150,11 @@ def markdown(audit: Audit) -> str:
     parts = [
         f"### Audit of {_code(audit.target)}",
         heading(audit).partition(": ")[2].capitalize() + ".",
-        _markdown_table(totals_table(audit)),
-        *map(_escaped, audit.notes),
+        as_markdown(totals_table(audit)),
+        *map(markdown_text, audit.notes),
         *(_markdown_finding(found, facts) for found, facts in _all_findings(audit)),
         "<details><summary>All families</summary>",
-        _markdown_table(family_table(audit, only_errors=False)),
+        as_markdown(family_table(audit, only_errors=False)),
         "</details>",
     ]
     return "\n\n".join(parts) + "\n"
@@ -161,16 +165,6 @@ def _markdown_finding(found: Finding, labelled: Sequence[tuple[str, str]]) -> st
     facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in labelled)
     body = "\n\n".join((_fenced(facts, "text"), _fenced(found.command, "sh")))
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
-
-
-def _markdown_table(table: Table) -> str:
-    rows = [table.columns, ["---"] * len(table.columns), *table.rows]
-    lines = ("".join(f"| {_escaped(cell_text(cell))} " for cell in row) + "|" for row in rows)
-    return "\n".join(lines)
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_|<>\[\]~#])", r"\\\1", printable(text).replace("\n", " "))
 
 
 def _code(text: str) -> str:
@@ -189,15 +183,15 @@ def _longest_run(text: str) -> int:
 
 def page(audit: Audit) -> str:
     """A self-contained page in the report's style; it runs no script."""
+    families = family_table(audit, only_errors=False)
     rendered = html_template(TEMPLATE).render(
         audit=audit,
         heading=heading(audit),
         sections=[
-            ("figures", "Figures", totals_table(audit)),
-            ("families", "Families", family_table(audit, only_errors=False)),
+            ("figures", "Figures", as_html([totals_table(audit)], ALIGNED)),
+            ("families", "Families", as_html([replace(families, title="")], ALIGNED)),
         ],
         findings=_all_findings(audit),
-        cell_text=cell_text,
         words=words,
         printable=printable,
         style=page_style(),

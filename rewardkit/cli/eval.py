@@ -26,12 +26,11 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.metrics.names import words
 
 if TYPE_CHECKING:  # --help needs none of them
-    from rich.table import Table
-
     from rewardkit.harness.metrics.summary import Metric, TaskSummary
     from rewardkit.harness.run.options import EvalOptions
     from rewardkit.harness.run.progress import Reporter
     from rewardkit.harness.sweeps.sweep import SweepRun
+    from rewardkit.tables import Table
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -46,7 +45,8 @@ COLUMNS = {
 """The columns with their titles. pass@ and maj@ appear where problems have several completions."""
 BY_USE = ("interval", "unfinished", "pass", "format", "maj", "flexible", "tokens")
 """Optional columns by usefulness: a narrow terminal leaves out the last ones."""
-GAP = 2
+GAP = 3
+"""The width of a border and the spaces beside it."""
 MOST = 40
 """The width at which a label is folded."""
 
@@ -66,38 +66,27 @@ def line(run: SweepRun) -> Iterator[str]:
 
 def table(runs: Sequence[SweepRun], width: int) -> Table:
     """The metrics side by side. Columns that don't fit into `width` are left out and named."""
-    from rich import box
-    from rich.table import Table
+    from rewardkit.tables import Table
 
     most = max((_most(task) for _, task in labelled(runs)), default=0)
     rows = list(_rows(runs, most))
     tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
     named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
-    titles = _titles(most)
+    titles = {
+        name: f"{title}{most}" if title.endswith("@") else title
+        for name, title in COLUMNS.items()
+        if most or not title.endswith("@")
+    }
     columns = _fitting(named | titles, rows, width)
-    found = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, GAP // 2),
-        pad_edge=False,
-        show_edge=False,
-        title_style="bold",
-        title_justify="left",
-        caption_justify="left",
+    left_out = [title for name, title in titles.items() if name not in columns]
+    sizes = {run.summary.tasks[task].problems for run in runs if run.summary for task in tasks}
+    return Table(
+        ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else ""),
+        list(columns.values()),
+        [[row.get(column, "") for column in columns] for row in rows],
+        f"no room for {', '.join(left_out)}: see summary.json" if left_out else "",
+        keys=len(named),
     )
-    found.title = _title(runs, tasks)
-    for column, title in columns.items():
-        is_name = column in named
-        found.add_column(
-            title, justify="left" if is_name else "right", no_wrap=not is_name, overflow="fold"
-        )
-    for row in rows:
-        found.add_row(
-            *(row.get(column, "") for column in columns),
-            style="red" if row["accuracy"] == "failed" else None,
-        )
-    if left_out := [title for name, title in titles.items() if name not in columns]:
-        found.caption = f"no room for {', '.join(left_out)}: see summary.json"
-    return found
 
 
 def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
@@ -108,23 +97,9 @@ def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
             yield f"{run.label} ({name})" if len(tasks) > 1 else run.label, task
 
 
-def _titles(most: int) -> dict[str, str]:
-    return {
-        name: f"{title}{most}" if title.endswith("@") else title
-        for name, title in COLUMNS.items()
-        if most or not title.endswith("@")
-    }
-
-
 def _most(task: TaskSummary) -> int:
     """The largest k of pass@k; 0 where problems have one completion each."""
     return max((int(name[5:]) for name in task.metrics if name.startswith("pass@")), default=0)
-
-
-def _title(runs: Sequence[SweepRun], tasks: Sequence[str]) -> str:
-    """The tasks, and the number of problems if it is the same for all."""
-    sizes = {run.summary.tasks[task].problems for run in runs if run.summary for task in tasks}
-    return ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else "")
 
 
 def _rows(runs: Sequence[SweepRun], most: int) -> Iterator[dict[str, str]]:
@@ -164,7 +139,7 @@ def _fitting(
     }
     kept = dict(columns)
     for name in [name for name in reversed(BY_USE) if name in columns]:
-        if sum(needed[one] + GAP + 1 for one in kept) <= width:
+        if sum(needed[one] + GAP for one in kept) < width:
             break
         del kept[name]
     return kept
@@ -219,16 +194,15 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
     from rewardkit.console import console
     from rewardkit.harness.metrics.summary_tables import of_runs
+    from rewardkit.tables import Line
 
     if output.as_json:
         echo(json.dumps([run.as_json() for run in runs]))
         echo_late(of_runs(list(labelled(runs))))
     elif runs:
         out = console()
-        out.print(table(runs, out.width))
-        for warning in of_runs(list(labelled(runs))):
-            out.print(f"! {warning}", style="yellow")
-        out.print(str(folder), style="dim", soft_wrap=True)
+        warned = [Line(f"! {warning}", "yellow") for warning in of_runs(list(labelled(runs)))]
+        out.show([table(runs, out.width), *warned, Line(str(folder), "dim")])
     if any(run.summary for run in runs):
         output.log(folder)
 

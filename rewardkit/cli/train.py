@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from rewardkit.cli.arguments import INTERRUPTED, echo
 from rewardkit.cli.options import with_options
 
 if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.tables import Table
     from rewardkit.trainers.training.train import TrainingResult
     from rewardkit.trainers.training.training_plan import TrainingPlan
 
@@ -25,7 +25,7 @@ def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     from rewardkit.console import console
 
     if result.evaluations:
-        console().print(_accuracies(result))
+        console().show([_accuracies(result)])
     for label, text in _results(result, plan):
         echo(f"{label:14}{text}" if label else text)
 
@@ -50,17 +50,15 @@ def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, 
 
 
 def _accuracies(result: TrainingResult) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "step", f"accuracy on {result.task}", "95% interval"):
-        table.add_column(heading)
-    for name, step, found in _points(result):
-        metric = found.get("accuracy")
-        if metric is None:
-            table.add_row(name, str(step), "nothing was judged", "")
-            continue
-        interval = f"{metric['low']:.1%} – {metric['high']:.1%}"
-        table.add_row(name, str(step), f"{metric['value']:.1%}", interval)
-    return table
+    from rewardkit.tables import Table
+
+    rows = [
+        (name, step, f"{found['value']:.1%}", f"{found['low']:.1%} – {found['high']:.1%}")
+        if (found := metrics.get("accuracy"))
+        else (name, step, "nothing was judged", "")
+        for name, step, metrics in _points(result)
+    ]
+    return Table("", ("", "step", f"accuracy on {result.task}", "95% interval"), rows)
 
 
 def _points(result: TrainingResult) -> Iterator[tuple[str, int, Mapping[str, Any]]]:

@@ -163,6 +163,7 @@ PRINT_PLACES = {
     "cli/arguments.py",
     "cli/score.py",  # the number of a step, at a terminal
     "confinement/program.py",  # in its jail, to a pipe
+    "server/connection.py",  # its own address
     "trainers/training/training_plan.py",  # made printable there
     "verifiers/code/runner.py",  # a program in an example
 }

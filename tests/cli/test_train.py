@@ -147,7 +147,7 @@ def test_a_training_says_how_it_went_and_what_to_type_next(
     trained: tuple[Path, Result],
 ) -> None:
     output, (_, out, err) = trained
-    lines = [" ".join(line.split()) for line in out.splitlines()]
+    lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines()]
     assert any(line.startswith("before 0 0.0%") for line in lines)
     assert any(line.startswith("after 2 0.0%") for line in lines)
     assert f"final model {output}/final" in lines

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rewardkit.harness.comparison.comparison_tables import comparison_tables
-from rewardkit.harness.metrics.figures import Plot, figure_from_json
+from rewardkit.harness.metrics.figures import Plot
 from rewardkit.harness.metrics.metric import Metric
 from rewardkit.harness.metrics.names import words
 from rewardkit.harness.report.curve import RATES, draw_plot, run_curves, training_plots
@@ -94,9 +94,11 @@ class Publication:
             metrics = [(name, *(column.get(name) for column in columns.values())) for name in names]
             yield Table(f"{task}: metrics", ("metric", *columns), metrics, IN_BRACKETS)
             for run in runs:
-                for figure in map(figure_from_json, run.tasks[task]["figures"]):
-                    if isinstance(figure, Table):
-                        yield _titled(figure, task, f", {run.name}" if len(runs) > 1 else "")
+                where = f", {run.name}" if len(runs) > 1 else ""
+                for figure in run.tasks[task]["figures"]:
+                    if figure["kind"] == "table":
+                        table = Table(**{name: figure[name] for name in figure if name != "kind"})
+                        yield _titled(table, task, where)
         if comparisons := [each for _, each in compare_runs(self.shown).by_run]:
             for part in comparison_tables(comparisons):
                 if isinstance(part, Table):

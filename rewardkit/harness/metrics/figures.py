@@ -5,8 +5,7 @@ A report of several runs joins figures of the same kind and title into one.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -56,22 +55,3 @@ class Bars:
 
 
 Figure = Table | Plot | Bars
-
-
-def figure_from_json(plain: Mapping[str, Any]) -> Figure:
-    """The figure that `as_json` converted, as summary.json holds it; NaN where that holds None."""
-    fields = {name: value for name, value in plain.items() if name != "kind"}
-    if plain["kind"] == "table":
-        return Table(**fields)
-    if plain["kind"] == "plot":
-        series = {name: [_numbers(point) for point in of] for name, of in fields["series"].items()}
-        return Plot(**fields | {"series": series})
-    bars = {
-        name: Metric(**dict(zip(metric, _numbers(metric.values()), strict=True)))
-        for name, metric in fields["bars"].items()
-    }
-    return Bars(**fields | {"bars": bars})
-
-
-def _numbers(values: Iterable[float | None]) -> Any:
-    return tuple(math.nan if value is None else value for value in values)

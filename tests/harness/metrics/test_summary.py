@@ -106,7 +106,7 @@ def test_a_tasks_figures_are_plain_values_in_the_summary() -> None:
     summary = summarise_task(task, [one])
     plain = json.loads(json.dumps(summary.as_json()))
     kinds = [figure["kind"] for figure in plain["figures"]]
-    assert kinds == ["table", "table", "plot", "bars", "bars", "table", "table", "plot"]
+    assert kinds == ["table", "table", "plot", "bars", "bars", "table", "table"]
     assert plain["figures"][0]["columns"] == ["", "in distribution"]
     assert plain["metrics"]["accuracy"] == asdict(summary.metrics["accuracy"])
 
