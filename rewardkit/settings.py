@@ -200,8 +200,8 @@ def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
         items = _bare(kind.item_type)
         return f"a list of {_PLURALS[type(items)]}" if type(items) in _PLURALS else "a list"
     if isinstance(kind, inspect.TupleType):
-        items = _PLURALS.get(type(_bare(kind.item_types[0])), "values")
-        return f"a list of {len(kind.item_types)} {items}"
+        plural = _PLURALS.get(type(_bare(kind.item_types[0])), "values")
+        return f"a list of {len(kind.item_types)} {plural}"
     return _WORDS.get(type(kind), "something else")
 
 
