@@ -118,8 +118,8 @@ def story(output: Path, seed: int, *, rounds: int, hands: int, samples: int, tes
         (compared,) = compare(tests[0], after, metric="accuracy")
         change = compared.difference
         print(
-            f"seed {seed}, round {number}: accuracy {change.value:+.1%} "
-            f"[{change.low:+.1%}, {change.high:+.1%}]",
+            f"seed {seed}, round {number}: accuracy {100 * change.value:+.1f} pts "
+            f"[{100 * change.low:+.1f}, {100 * change.high:+.1f}]",
             flush=True,
         )
 

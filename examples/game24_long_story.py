@@ -107,7 +107,8 @@ def change(folder: Path, step: int, metric: str) -> str:
     before, after = (folder / "grpo" / "evaluation" / f"step-{at:06}" for at in (0, step))
     (compared,) = compare(before, after, metric=metric)
     difference = compared.difference
-    return f"{difference.value:+.1%} [{difference.low:+.1%}, {difference.high:+.1%}]"
+    points, low, high = (100 * one for one in (difference.value, difference.low, difference.high))
+    return f"{points:+.1f} pts [{low:+.1f}, {high:+.1f}]"
 
 
 def draw(stories: Mapping[int, Sequence[Entry]], path: Path) -> None:

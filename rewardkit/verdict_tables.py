@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.harness.metrics.names import counted, words
+from rewardkit.harness.metrics.names import counted, reward_words, words
 from rewardkit.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MOST_SHOWN = 20
 
 def outcome(verdict: Verdict) -> str:
     """Right, wrong or unjudged, with the failure if it says more."""
-    if verdict.failure is None or verdict.failure == "wrong":
+    if verdict.failure in (None, "wrong", "error"):
         return WORD[verdict.correct]
     return f"{WORD[verdict.correct]}: {words(verdict.failure)}"
 
@@ -33,7 +33,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     left_out = len(verdicts) - MOST_SHOWN
     return Table(
         f"{counted(len(verdicts), 'verdict')}: {words_of_all}" if len(verdicts) > 1 else "",
-        ("", "verdict", "score", "read", *parts, "message"),
+        ("", "verdict", "score", "read", *map(reward_words, parts), "message"),
         [_row(number, verdict, parts) for number, verdict in enumerate(verdicts[:MOST_SHOWN])],
         f"and {left_out:,} more" if left_out > 0 else "",
         keys=len(parts) + 5,  # text, which is aligned at the left

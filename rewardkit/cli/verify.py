@@ -12,6 +12,7 @@ import typer
 from rewardkit.cli.arguments import echo, key_values
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
+from rewardkit.harness.metrics.names import reward_words
 from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample, Verdict
 from rewardkit.verdict_tables import outcome, short_text
@@ -73,7 +74,7 @@ def _lines(verdict: Verdict, reference: str | None) -> list[str]:
     lines.append(f"  read       {short_text(verdict.answer)}")
     if reference is not None:
         lines.append(f"  reference  {short_text(reference)}")
-    lines += [f"  {name:<10} {score:g}" for name, score in verdict.parts.items()]
+    lines += [f"  {reward_words(name):<10} {score:g}" for name, score in verdict.parts.items()]
     if verdict.message:
         lines.append(f"  {verdict.message}")
     return lines

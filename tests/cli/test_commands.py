@@ -104,11 +104,11 @@ def test_a_shell_completes_commands_and_options(words: str, completions: list[st
     [
         (["math", "--reference", "0.5", r"\boxed{1/2}"], 0, "right"),
         (["math", "--reference", "0.5", r"\boxed{1/3}"], 1, "wrong"),
-        (["math", "--reference", "", r"\boxed{1/3}"], 2, "unjudged: error"),
+        (["math", "--reference", "", r"\boxed{1/3}"], 2, "unjudged"),
         (["choice", "--reference", "B", "(B)"], 1, "wrong: format"),
         (["choice", "--reference", "B", "(B)", "--verifier-arg", "reading=lenient"], 0, "right"),
         (["gsm8k", "--reference", "18", "#### 18"], 0, "right"),
-        (["motion", "--reference", "(1.0)", "x"], 2, "unjudged: error"),
+        (["motion", "--reference", "(1.0)", "x"], 2, "unjudged"),
     ],
 )
 def test_verify_prints_the_verdict_and_exits_by_it(

@@ -156,7 +156,7 @@ def test_a_training_says_how_it_went_and_what_to_type_next(
         f"next rewardkit eval --task motion --model {output}/final --prompt motion_short" in lines
     )
     assert "step 0: accuracy motion 0.0%" in err
-    assert "step 1/2: reward 0.000 (accuracy 0.000, format 0.000), KL " in err
+    assert "step 1/2: reward 0.000 (accuracy reward 0.000, format reward 0.000), KL " in err
     assert "of the time" in err
     assert "{'" not in out + err  # TRL's own lines
 

@@ -58,7 +58,7 @@ def test_the_story_reads_and_draws_what_its_training_wrote(
     assert story.row(0, entries[0]).startswith(f"| 0, 0 | {rates[0][0]:.1%} | ")
     assert story.tokens(entries[0], 0) < story.tokens(entries[0], 1) == story.LIMIT
     assert story.change(tmp_path, 1, "unfinished_rate").startswith(
-        f"{rates[1][1] - rates[0][1]:+.1%} ["
+        f"{100 * (rates[1][1] - rates[0][1]):+.1f} pts ["
     )
     story.draw({0: entries}, tmp_path / "story.png")
     assert (tmp_path / "story.png").stat().st_size

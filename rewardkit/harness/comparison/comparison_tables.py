@@ -30,18 +30,28 @@ MOST_GROUPS = 5
 """A column with more groups, or with only one, is not printed; `--json` has all."""
 
 
-def value_text(value: float, kind: str, *, sign: str = "", digits: int = 1) -> str:
-    """A value of a metric of this kind; with the sign "+", a difference of two."""
-    return f"{value:{sign}.{digits}%}" if kind == "share" else f"{value:{sign}.4g}"
+def value_text(value: float, kind: str) -> str:
+    """A value of a metric of this kind."""
+    return f"{value:.1%}" if kind == "share" else f"{value:.4g}"
+
+
+def change_text(value: float, kind: str, sign: str = "") -> str:
+    """A difference of two such values; that of two shares is in percentage points."""
+    return f"{100 * value:{sign}.1f} pts" if kind == "share" else f"{value:{sign}.4g}"
+
+
+def spread_text(value: float, kind: str) -> str:
+    """A standard deviation of such values."""
+    return f"{100 * value:.2f} pts" if kind == "share" else f"{value:.4g}"
 
 
 def power_lines(comparison: TaskComparison) -> Iterator[str]:
     """The differences that the comparison can detect, and what its own difference needs."""
     kind, power = comparison.kind, comparison.power
-    yield f"detectable difference (80% power): {value_text(power.detectable_difference, kind)}"
+    yield f"detectable difference (80% power): {change_text(power.detectable_difference, kind)}"
     yield from _need(power, comparison.problems, kind)
     spreads = [
-        f"±{value_text(spread.value, kind, digits=2)} in {name}"
+        f"±{spread_text(spread.value, kind)} in {name}"
         for name, spread in zip(("the baseline", "the run"), comparison.seed_spreads, strict=True)
         if spread
     ]
@@ -57,7 +67,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
         f"{forecast.task}: {words(forecast.metric)} {value_text(forecast.value, kind)} on "
         f"{counted(forecast.problems, 'problem')}{each}"
     )
-    detectable = value_text(forecast.power.detectable_difference, kind)
+    detectable = change_text(forecast.power.detectable_difference, kind)
     yield (
         f"  detectable difference (80% power): {detectable}, or less if the other run finds the "
         "same problems hard"
@@ -65,7 +75,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     for need in _need(forecast.power, forecast.problems, kind):
         yield f"  {need}"
     if forecast.seed_spread:
-        spread = value_text(forecast.seed_spread.value, kind, digits=2)
+        spread = spread_text(forecast.seed_spread.value, kind)
         yield f"  seed spread of one completion per problem: ±{spread}"
 
 
@@ -79,7 +89,7 @@ def seed_lines(of_task: Sequence[TaskComparison]) -> Iterator[str]:
         mean, low, high = (value_text(value, kind) for value in figures)
         yield (
             f"{len(values)} runs that differ only in their seed: mean {mean}, standard deviation "
-            f"{value_text(stdev(values), kind, digits=2)}, from {low} to {high}"
+            f"{spread_text(stdev(values), kind)}, from {low} to {high}"
         )
 
 
@@ -88,7 +98,7 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
     if power.needed_problems is None:
         return
     count = power.needed_problems
-    need = f"to detect {value_text(abs(power.difference), kind)}: {counted(count, 'problem')}"
+    need = f"to detect {change_text(abs(power.difference), kind)}: {counted(count, 'problem')}"
     if count <= problems:
         yield f"{need}; these runs have {problems:,}"
     elif power.needed_completions is not None:
@@ -132,7 +142,7 @@ def _row(comparison: TaskComparison, names: Mapping[str, str]) -> tuple[str, ...
     return (
         names[comparison.run],
         _value(comparison.run_value, kind),
-        f"{value_text(change.value, kind, sign='+')}\n{_change_interval(change, kind)}",
+        f"{change_text(change.value, kind, '+')}\n{_change_interval(change, kind)}",
         _probability(comparison.p_adjusted).removeprefix("= "),
         str(len(comparison.better)),
         str(len(comparison.worse)),
@@ -203,7 +213,8 @@ def _value(metric: Metric, kind: str) -> str:
 
 
 def _change_interval(change: PairedDifference | GroupComparison, kind: str) -> str:
-    low, high = (value_text(bound, kind, sign="+") for bound in (change.low, change.high))
+    low, high = (change_text(bound, kind, "+") for bound in (change.low, change.high))
+    low = low.removesuffix(" pts")
     return f"{low} – {high}"
 
 

@@ -29,8 +29,13 @@ def words(key: str) -> str:
     if key.endswith(FLEXIBLE):
         return f"{words(key.removesuffix(FLEXIBLE))}, flexible"
     if key.startswith(PART):
-        return f"part {key.removeprefix(PART)}"
+        return reward_words(key.removeprefix(PART))
     return WORDS.get(key, key.replace("_", " "))
+
+
+def reward_words(name: str) -> str:
+    """The words for a reward by its own name, which may be another figure's: "accuracy reward"."""
+    return name if "reward" in name else f"{name} reward"
 
 
 def counted(count: int, noun: str) -> str:

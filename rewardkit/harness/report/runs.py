@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.metrics.figures import Plot, Point
+from rewardkit.harness.metrics.names import reward_words
 from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.store.documents import (
     SampleNote,
@@ -318,7 +319,7 @@ def _reward_series(entries: Sequence[Mapping[str, Any]]) -> dict[str, Series]:
     logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
     names = {"reward": "reward"} if "reward" in logged else {}
     names |= {
-        name: name.removesuffix("/mean").partition("/")[2]
+        name: reward_words(name.removesuffix("/mean").partition("/")[2])
         for name in logged
         if name.startswith("rewards/") and name.endswith("/mean")
     }

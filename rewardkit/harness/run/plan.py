@@ -67,8 +67,7 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     The model's name comes before the choice of an engine, whose import takes seconds, and before
     data from the hub, which may be slow to fetch.
     """
-    for task in options.tasks:  # no row is read
-        resolve_prompt(task, options.prompt, options, draw=False)
+    check_prompts(options, [options.prompt])
     on_hub = options.data is None and any(extras(task).repository for task in options.tasks)
     task_plans = None if on_hub else plan_tasks(options, [options.prompt])
     note_set_by_tasks(options, reporter)
@@ -78,6 +77,13 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     backend = load_backend(options, backend_name, reporter)
     task_plans = task_plans or plan_tasks(options, [options.prompt])
     return plan_with(options, task_plans[options.prompt], backend, backend_name)
+
+
+def check_prompts(options: EvalOptions, prompts: Sequence[str | None]) -> None:
+    """UsageError for a prompt that doesn't fit a task; no row is read."""
+    for task in options.tasks:
+        for prompt in prompts:
+            resolve_prompt(task, prompt, options, draw=False)
 
 
 def plan_with(

@@ -26,7 +26,7 @@ from rich.table import Column
 from rich.text import Text
 
 from rewardkit.console import PrintableConsole
-from rewardkit.harness.metrics.names import be, counted
+from rewardkit.harness.metrics.names import be, counted, reward_words
 from rewardkit.printable import printable
 from rewardkit.redaction import redact
 
@@ -357,7 +357,7 @@ def _logged(logs: Mapping[str, float]) -> Iterator[str]:
         yield f"loss {logs['loss']:.4f}"
         return
     parts = [
-        f"{name.split('/')[1]} {'unjudged' if value is None else f'{value:.3f}'}"
+        f"{reward_words(name.split('/')[1])} {'unjudged' if value is None else f'{value:.3f}'}"
         for name, value in logs.items()
         if name.startswith("rewards/") and name.endswith("/mean")
     ]

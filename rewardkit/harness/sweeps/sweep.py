@@ -26,6 +26,7 @@ from rewardkit.harness.run.options import (
 )
 from rewardkit.harness.run.plan import (
     TaskPlan,
+    check_prompts,
     choose_backend,
     load_backend,
     note_set_by_tasks,
@@ -225,6 +226,7 @@ def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
 
     Names, prompts and data are checked first; after that, an error ends its own run only.
     """
+    check_prompts(plan.options, plan.prompts)
     kind = registry.installed().backend(choose_backend(plan.options, Reporter()))
     if isinstance(kind, type) and issubclass(kind, LocalModel):
         for model in plan.models:

@@ -21,6 +21,7 @@ import msgspec
 
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.metric import Metric
+from rewardkit.harness.metrics.names import reward_words
 from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
@@ -245,7 +246,7 @@ def _rises(
             continue
         error = noise * math.sqrt(1 / len(old) + 1 / len(new))
         if fmean(new) - fmean(old) > STANDARD_ERRORS * error:
-            label = name.removeprefix("rewards/").removesuffix("/mean")
+            label = reward_words(name.removeprefix("rewards/").removesuffix("/mean"))
             yield f"the mean of {label} rose from {fmean(old):.3g} to {fmean(new):.3g}"
 
 

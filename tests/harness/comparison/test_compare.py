@@ -207,7 +207,7 @@ def test_the_command_prints_the_figures_and_fails_only_on_evidence(tmp_path: Pat
     noisy = write_run(tmp_path / "c", outcomes("r" * 19 + "w"))
     done = rewardkit("compare", before, worse, noisy, "--fail-if-worse", "--flips", "3")
     assert done.status == 1
-    assert "-60.0%" in done.out
+    assert "-60.0 pts" in done.out
     assert "worse: 8, 9, 10 and 9 more" in done.out
     assert done.err == f"rewardkit: {worse} is worse on sums than {before}\n"
     assert rewardkit("compare", before, noisy, "--fail-if-worse").status == 0
@@ -244,7 +244,7 @@ def test_a_comparison_says_what_it_can_find_and_what_its_difference_needs(tmp_pa
     assert found.seed_spreads == (None, None)
     output = rewardkit("compare", before, after).out
     assert "detectable difference (80% power): " in output
-    assert f"to detect 1.0%: {found.power.needed_problems:,} problems" in output
+    assert f"to detect 1.0 pts: {found.power.needed_problems:,} problems" in output
 
 
 def test_several_completions_tell_how_many_more_a_difference_needs(tmp_path: Path) -> None:
@@ -284,6 +284,6 @@ def test_runs_that_differ_only_in_their_seed_show_their_spread(tmp_path: Path) -
         runs.append(run)
     output = " ".join(rewardkit("compare", *runs).out.split())
     assert (
-        "3 runs that differ only in their seed: mean 50.0%, standard deviation 25.00%, from 25.0% "
-        "to 75.0%" in output
+        "3 runs that differ only in their seed: mean 50.0%, standard deviation 25.00 pts, from "
+        "25.0% to 75.0%" in output
     )

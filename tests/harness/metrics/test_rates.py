@@ -197,7 +197,7 @@ def test_instructions_are_pooled_strictly_and_loosely_with_problems_as_trials() 
     assert found["instruction_accuracy_flexible"].value == 3 / 5
     assert found["part_title"].value == 0.0
     assert found["part_title_flexible"].value == 0.5
-    assert words("part_title_flexible") == "part title, flexible"
+    assert words("part_title_flexible") == "title reward, flexible"
     assert not {"instruction_accuracy", "part_a_flexible"} & set(
         figures([row(1, None, parts={"a": 1.0}, **flexible(True))])
     )

@@ -397,7 +397,7 @@ def test_three_runs_are_compared_with_the_first_in_one_colour_each(at: Any, tmp_
         ".querySelector('tbody').innerText.split('\\n').slice(0, 3)"
     )
     assert "100.0%" in rows_of_table[0]
-    assert rows_of_table[1].startswith("difference\tbaseline\t+87.5%")
+    assert rows_of_table[1].startswith("difference\tbaseline\t+87.5 pts")
     assert rows_of_table[2].startswith("p (Holm)\tbaseline\t0.0")
     assert text(browser, "tbody strong") == "100.0%"
     colours = (

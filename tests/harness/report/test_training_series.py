@@ -27,7 +27,7 @@ def test_the_reward_its_parts_and_the_loss_are_series_over_the_steps(tmp_path: P
     series = read_training_series(log)
     assert series.rewards == {
         "reward": [(1, 0.5), (2, 0.7)],
-        "length": [(1, 1.0), (2, 0.4), (3, 0.3)],
+        "length reward": [(1, 1.0), (2, 0.4), (3, 0.3)],
     }
     assert series.loss == [(1, 3.0), (2, 2.0)]
 

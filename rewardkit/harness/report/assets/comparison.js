@@ -46,14 +46,15 @@ function differenceRows(taskRuns) {
   if (own.every((one) => one === null)) return [];
   const cells = (text) => own.map((one, index) => (one ? text(one) : index ? "–" : "baseline"));
   return [
-    ["difference", ...cells(({ difference }) => make("span", {}, signedShare(difference.value), " ",
-      make("span", { class: "dim small" }, `${signedShare(difference.low)} – ${signedShare(difference.high)}`)))],
+    ["difference", ...cells(({ difference }) => make("span", {}, `${signedPoints(difference.value)} pts`, " ",
+      make("span", { class: "dim small" }, `${signedPoints(difference.low)} – ${signedPoints(difference.high)} pts`)))],
     ["p (Holm)", ...cells(({ p }) => (p < 0.0001 ? "< 0.0001" : p.toFixed(4)))],
   ];
 }
 
-function signedShare(value) {
-  return `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
+// A difference of two shares, in percentage points.
+function signedPoints(value) {
+  return `${value < 0 ? "−" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
 }
 
 // How many pairs turned from right to wrong and back, between the first run and each other run.

@@ -122,8 +122,8 @@ function facts(sample, text) {
 
 function partsBlock(parts) {
   if (!parts.length) return null;
-  return make("div", { class: "parts" }, ...parts.flatMap(([name, score]) => [isolated(name),
-    make("meter", { min: 0, max: 1, value: score, "aria-label": visible(name) }),
+  return make("div", { class: "parts" }, ...parts.flatMap(([name, score]) => [isolated(rewardWords(name)),
+    make("meter", { min: 0, max: 1, value: score, "aria-label": visible(rewardWords(name)) }),
     make("span", {}, rounded(score))]));
 }
 

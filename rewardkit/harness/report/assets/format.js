@@ -12,6 +12,11 @@ function words(key) {
   return Object.hasOwn(page.words, key) ? page.words[key] : key;
 }
 
+// A reward may have the name of another figure, such as accuracy.
+function rewardWords(name) {
+  return name.includes("reward") ? name : `${name} reward`;
+}
+
 function percent(value) {
   return `${(100 * value).toFixed(1)}%`;
 }

@@ -46,7 +46,7 @@ function trainingFacts(sample) {
   const { step, group, advantage, reward, rewards } = rollout;
   const figure = (value) => (value === null ? "unjudged" : rounded(value));
   const names = page.runs[table.run[sample]].rewardNames;
-  const parts = names.map((name, index) => `${visible(name)} ${figure(rewards[index])}`).join(", ");
+  const parts = names.map((name, index) => `${visible(rewardWords(name))} ${figure(rewards[index])}`).join(", ");
   return [
     `step ${integer(step)}, group ${group}`, `reward ${figure(reward)} (${parts})`,
     advantage === null ? null : `advantage ${signed(advantage)}`,
