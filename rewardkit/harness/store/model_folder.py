@@ -129,6 +129,12 @@ def refuse_missing(model: str) -> None:
     path = Path(model).expanduser()
     if path.is_dir():
         return
+    if path.suffix.lower() == ".gguf":
+        raise UsageError(
+            f"{model!r} is a GGUF file; the engines load a checkpoint's folder. Write one with "
+            "transformers: from_pretrained(FOLDER, gguf_file=NAME) and save_pretrained, of the "
+            "tokenizer too (scripts/real-model shows how)"
+        )
     is_path = path.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1
     if is_path or path.parent.is_dir() or _OF_TRAINING.fullmatch(path.name):
         beside = sorted(one.name for one in path.parent.glob("*") if one.is_dir())

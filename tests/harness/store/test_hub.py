@@ -126,6 +126,8 @@ def test_a_wrong_model_is_refused_before_data_are_read_or_an_engine_is_imported(
         ("checkpoint-20", "no model at"),
         ("./runs/other", "no model at"),
         ("a/b/checkpoint-3", "no model at"),
+        ("smol.Q4_1.gguf", "is a GGUF file"),
+        ("owner/smol.GGUF", "is a GGUF file"),
     ],
 )
 def test_a_path_that_is_missing_is_not_looked_for_on_the_hub(
@@ -139,7 +141,7 @@ def test_a_path_that_is_missing_is_not_looked_for_on_the_hub(
     for more in ([], ["--model", "x/y"]):
         end = rewardkit(*command, *more)
         assert end.status == 2
-        assert f"no model at {model!r}" in end.err
+        assert f"{model!r}" in end.err
         assert hint in end.err
     assert not list(tmp_path.rglob("run.json"))
 
