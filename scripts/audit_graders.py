@@ -152,24 +152,45 @@ def lm_eval() -> Reward:
     return process_results
 
 
-def inspect_math() -> Any:
+def of_inspect(scorer: Any) -> Reward:
+    """A scorer of Inspect, called as Inspect calls it; its grade C is right."""
+    from inspect_ai.model import ModelName, ModelOutput
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    async def reward(answer: str, reference: str) -> float:
+        output = ModelOutput.from_content("audited", answer)
+        state = TaskState(
+            model=ModelName("mockllm/audited"),
+            sample_id=1,
+            epoch=1,
+            input="What is the answer?",
+            messages=[],
+            output=output,
+        )
+        return float((await scorer(state, Target([reference]))).value == "C")
+
+    return reward
+
+
+def inspect_math() -> Reward:
     """Inspect's `math`."""
-    return import_module("inspect_ai.scorer").math()
+    return of_inspect(import_module("inspect_ai.scorer").math())
 
 
-def inspect_match() -> Any:
+def inspect_match() -> Reward:
     """Inspect's `match(numeric=True)`."""
-    return import_module("inspect_ai.scorer").match(numeric=True)
+    return of_inspect(import_module("inspect_ai.scorer").match(numeric=True))
 
 
-def inspect_letter() -> Any:
+def inspect_letter() -> Reward:
     """Inspect's `answer("letter")`."""
-    return import_module("inspect_ai.scorer").answer("letter")
+    return of_inspect(import_module("inspect_ai.scorer").answer("letter"))
 
 
-def inspect_exact() -> Any:
+def inspect_exact() -> Reward:
     """Inspect's `exact`."""
-    return import_module("inspect_ai.scorer").exact()
+    return of_inspect(import_module("inspect_ai.scorer").exact())
 
 
 def prime() -> Reward:

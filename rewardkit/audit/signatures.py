@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import numbers
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +35,6 @@ SCORES = (
     *("acc", "accuracy", "exact_match"),
 )
 """The keys and attributes that hold the score, in the order in which they are looked for."""
-
-LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Inspect's grades."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +110,6 @@ def _listed(rewards: object) -> list[object]:
     return list(rewards) if isinstance(rewards, (list, tuple)) else [rewards]
 
 
-class Record(SimpleNamespace):
-    """An object of a host: its attributes, as a mapping by `model_dump()`."""
-
-    def model_dump(self, **_: object) -> dict[str, Any]:
-        """The attributes."""
-        return dict(vars(self))
-
-
 def _row(case: Case) -> dict[str, Any]:
     return {**dict.fromkeys(REFERENCE_COLUMNS, case.reference), **case.columns}
 
@@ -165,14 +153,6 @@ def _of_verl(case: Case, _: bool) -> Arguments:
     }
 
 
-def _of_verl_batch(cases: Sequence[Case], _: bool) -> Arguments:
-    singles = [_of_verl(case, False) for case in cases]
-    names = {"data_source": "data_sources", "extra_info": "extra_infos"}
-    return {
-        names.get(name, f"{name}s"): [single[name] for single in singles] for name in singles[0]
-    }
-
-
 def _of_openrlhf(cases: Sequence[Case], _: bool) -> Arguments:
     return {
         "queries": [_question(case) + case.completion for case in cases],
@@ -181,19 +161,18 @@ def _of_openrlhf(cases: Sequence[Case], _: bool) -> Arguments:
     }
 
 
-def _of_easyr1_single(case: Case, _: bool) -> Arguments:
-    reward = {
-        "response": case.completion,
-        "response_length": len(case.completion),
-        "ground_truth": case.reference,
-        "data_type": "text",
-        "data_source": "openai/gsm8k",
-    }
-    return {"reward_input": reward}
-
-
 def _of_easyr1(cases: Sequence[Case], _: bool) -> Arguments:
-    return {"reward_inputs": [_of_easyr1_single(case, False)["reward_input"] for case in cases]}
+    rewards = [
+        {
+            "response": case.completion,
+            "response_length": len(case.completion),
+            "ground_truth": case.reference,
+            "data_type": "text",
+            "data_source": "openai/gsm8k",
+        }
+        for case in cases
+    ]
+    return {"reward_inputs": rewards}
 
 
 def _of_prime(case: Case, messages: bool) -> Arguments:
@@ -209,30 +188,31 @@ def _of_prime(case: Case, messages: bool) -> Arguments:
 
 
 def _of_trace(case: Case, _: bool) -> Arguments:
-    asked = Record(role="user", content=_question(case))
-    reply = Record(role="assistant", content=case.completion, tool_calls=None)
-    trace = Record(
+    asked = SimpleNamespace(role="user", content=_question(case))
+    reply = SimpleNamespace(role="assistant", content=case.completion, tool_calls=None)
+    trace = SimpleNamespace(
         last_reply=case.completion,
         messages=[asked, reply],
         assistant_messages=[reply],
         record_metric=lambda *_: None,
     )
-    return {"task": Record(prompt=_question(case), **_row(case)), "trace": trace}
+    return {"task": SimpleNamespace(prompt=_question(case), **_row(case)), "trace": trace}
 
 
 def _of_slime(case: Case, _: bool) -> Arguments:
-    sample = Record(
+    sample = SimpleNamespace(
         prompt=_question(case),
         response=case.completion,
         label=case.reference,
         metadata=dict(case.columns),
         loss_mask=None,
     )
-    return {"args": Record(), "sample": sample}
+    return {"args": SimpleNamespace(), "sample": sample}
 
 
 def _of_slime_group(cases: Sequence[Case], _: bool) -> Arguments:
-    return {"args": Record(), "samples": [_of_slime(case, False)["sample"] for case in cases]}
+    samples = [_of_slime(case, False)["sample"] for case in cases]
+    return {"args": SimpleNamespace(), "samples": samples}
 
 
 def _of_areal(case: Case, _: bool) -> Arguments:
@@ -243,66 +223,13 @@ def _of_areal(case: Case, _: bool) -> Arguments:
 
 def _of_rllm(case: Case, _: bool) -> Arguments:
     task = {**_row(case), "question": _question(case)}
-    episode = Record(artifacts={"answer": case.completion}, trajectories=[])
-    return {"task": Record(metadata=task, **task), "episode": episode}
-
-
-def _of_rllm_action(case: Case, _: bool) -> Arguments:
-    return {"task_info": {**_row(case), "problem": _question(case)}, "action": case.completion}
-
-
-def _of_gym(case: Case, _: bool) -> Arguments:
-    message = {"type": "message", "role": "assistant", "content": case.completion}
-    response = Record(output=[message], output_text=case.completion)
-    fields = {"expected_answer": case.reference, **_row(case)}
-    return {"body": Record(responses_create_params={}, response=response, **fields)}
-
-
-def _of_skyrl(case: Case, _: bool) -> Arguments:
-    specification = {"method": "rule", "ground_truth": case.reference}
-    return {"action": case.completion, "extras": {"reward_spec": specification, **case.columns}}
+    episode = SimpleNamespace(artifacts={"answer": case.completion}, trajectories=[])
+    return {"task": SimpleNamespace(metadata=task, **task), "episode": episode}
 
 
 def _of_lm_eval(case: Case, _: bool) -> Arguments:
     row = {"target": case.reference, "problem": _question(case), "question": _question(case)}
     return {"doc": {**row, **_row(case)}, "results": [case.completion]}
-
-
-def _of_inspect(case: Case, _: bool) -> Arguments:
-    try:
-        from inspect_ai.model import ModelName, ModelOutput
-        from inspect_ai.scorer import Target
-        from inspect_ai.solver import TaskState
-    except ImportError:
-        output: Any = Record(completion=case.completion)
-        target: Any = [case.reference]
-        state: Any = Record(output=output, metadata=dict(case.columns), input_text=_question(case))
-    else:
-        output = ModelOutput.from_content("audited", case.completion)
-        target = Target(list(references_of(case.reference)))
-        state = TaskState(
-            model=ModelName("mockllm/audited"),
-            sample_id=1,
-            epoch=1,
-            input=_question(case),
-            messages=[],
-            output=output,
-            metadata=dict(case.columns),
-        )
-    return {"state": state, "target": target}
-
-
-def _of_lighteval(case: Case, _: bool) -> Arguments:
-    gold = [str(case.reference)]
-    doc = Record(
-        query=_question(case),
-        choices=gold,
-        gold_index=0,
-        specific=dict(case.columns),
-        get_golds=lambda: gold,
-    )
-    texts = [case.completion]
-    return {"doc": doc, "model_response": Record(text=texts, final_text=texts)}
 
 
 def _of_ours(case: Case, _: bool) -> Arguments:
@@ -319,21 +246,14 @@ _ALL = (
     Signature("areal", ("completions prompt_ids",), _of_areal),
     Signature("trl", ("completions",), _of_trl, batch=True, messages=True),
     Signature("verl", ("solution_str ground_truth",), _of_verl),
-    Signature("verl_batch", ("solution_strs ground_truths",), _of_verl_batch, batch=True),
     Signature("openrlhf", ("queries labels",), _of_openrlhf, batch=True),
     Signature("easyr1", ("reward_inputs",), _of_easyr1, batch=True),
-    Signature("easyr1_single", ("reward_input",), _of_easyr1_single),
     Signature("slime", ("args sample",), _of_slime, ("args", "sample")),
     Signature("slime_group", ("args samples",), _of_slime_group, ("args", "samples"), batch=True),
     Signature("rewardkit", ("sample",), _of_ours, ("text", "sample")),
     Signature("verifiers", ("trace",), _of_trace, ("task", "trace")),
     Signature("rllm", ("episode",), _of_rllm, ("task", "episode")),
-    Signature("rllm_action", ("task_info action",), _of_rllm_action),
-    Signature("nemo_gym", ("body",), _of_gym),
-    Signature("skyrl_gym", ("action extras",), _of_skyrl),
     Signature("lm_eval", ("results",), _of_lm_eval, ("doc", "results")),
-    Signature("inspect", ("state target",), _of_inspect, ("state", "target")),
-    Signature("lighteval", ("doc model_response",), _of_lighteval),
     Signature(
         "prime",
         ("completion answer", "completion state", "completion info"),
@@ -365,8 +285,9 @@ def recognise(function: Callable[..., Any], name: str | None = None) -> Signatur
     if is_given or name == "plain":
         return SIGNATURES["plain"]
     raise UsageError(
-        f"the parameters ({', '.join(parameters)}) are those of no known host; say how the "
-        f"function is called with --signature: {', '.join(SIGNATURES)}"
+        f"the parameters ({', '.join(parameters)}) are those of no known host: say how the "
+        f"function is called with --signature ({', '.join(SIGNATURES)}), or wrap it in one that "
+        "takes (answer, reference)"
     )
 
 
@@ -382,26 +303,14 @@ def entry_point(loaded: Any) -> Callable[..., Any]:
     UsageError for what can't be called.
     """
     if isinstance(loaded, type):
-        if hasattr(loaded, "step"):
-            return functools.partial(_step, loaded)
-        make = getattr(loaded, "model_construct", loaded)  # of a pydantic model, without settings
-        return entry_point(make())
-    if callable(getattr(loaded, "verify", None)):
-        return loaded.verify  # type: ignore[no-any-return]
-    computes = getattr(getattr(loaded, "sample_level_fn", loaded), "compute", None)
-    if callable(computes):
-        return computes  # type: ignore[no-any-return]
+        return entry_point(loaded())
     if not callable(loaded):
         raise UsageError(f"{loaded!r:.80} can't be called; name a function or a class")
     parameters = inspect.signature(loaded).parameters.values()
     takes_none = all(one.default is not one.empty for one in parameters)
     if takes_none and _host([one.name for one in parameters]) is None:
-        return entry_point(loaded())  # such as Inspect's scorers, which a decorated function makes
+        return entry_point(loaded())
     return loaded  # type: ignore[no-any-return]
-
-
-def _step(environment: type, action: str, extras: dict[str, Any]) -> Any:
-    return environment(env_config={}, extras=extras).step(action)
 
 
 def score_of(reward: object) -> float | None:
@@ -411,8 +320,6 @@ def score_of(reward: object) -> float | None:
         return None if reward is None else reward.score
     if isinstance(reward, numbers.Real):
         return float(reward)
-    if isinstance(reward, str) and reward in LETTERS:
-        return LETTERS[reward]
     if isinstance(reward, (list, tuple)) and reward:
         return score_of(reward[0])
     return score_of(_named_score(reward))

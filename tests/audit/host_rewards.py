@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,13 +41,6 @@ def verl(
 ) -> dict[str, Any]:
     right = boxed(solution_str) == ground_truth
     return {"score": 1.0 if right else -1.0, "acc": right, "pred": boxed(solution_str)}
-
-
-def verl_batch(
-    data_sources: Any, solution_strs: Any, ground_truths: Any, extra_infos: Any
-) -> list[dict[str, Any]]:
-    rows = zip(data_sources, solution_strs, ground_truths, extra_infos, strict=True)
-    return [verl(*row) for row in rows]
 
 
 def openrlhf(queries: list[str], prompts: list[str], labels: list[str]) -> dict[str, Any]:
@@ -93,21 +85,8 @@ def rllm(task: Any, episode: Any) -> SimpleNamespace:
     return SimpleNamespace(reward=float(right), is_correct=right)
 
 
-def rllm_action(task_info: dict[str, Any], action: str) -> SimpleNamespace:
-    right = boxed(action) == task_info["ground_truth"]
-    return SimpleNamespace(reward=float(right), is_correct=right)
-
-
 def lm_eval(doc: dict[str, Any], results: list[str]) -> dict[str, int]:
     return {"exact_match": int(boxed(results[0]) == doc["answer"])}
-
-
-def inspect_scorer() -> Callable[..., Any]:
-    async def score(state: Any, target: Any) -> Any:
-        right = boxed(state.output.completion) == target[0]
-        return SimpleNamespace(value="C" if right else "I", answer=boxed(state.output.completion))
-
-    return score
 
 
 def plain(answer: str, reference: str) -> bool:
@@ -132,32 +111,6 @@ class Orm:
         return trl_text(completions, solution)
 
 
-class Environment:
-    """SkyRL-gym's environment of one turn."""
-
-    def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:
-        self.ground_truth = (extras or {})["reward_spec"]["ground_truth"]
-
-    def step(self, action: str) -> dict[str, Any]:
-        reward = float(boxed(action) == self.ground_truth)
-        return {"observations": [], "reward": reward, "done": True, "metadata": {}}
-
-
-class ResourcesServer:
-    """NeMo-Gym's resources server."""
-
-    async def verify(self, body: Any) -> SimpleNamespace:
-        right = boxed(body.response.output_text) == body.expected_answer
-        return SimpleNamespace(**body.model_dump(), reward=float(right))
-
-
-class Metric:
-    """lighteval's computation of a sample's figure."""
-
-    def compute(self, doc: Any, model_response: Any, **kwargs: Any) -> float:
-        return float(boxed(model_response.final_text[0]) == doc.get_golds()[0])
-
-
 HOSTS = {
     "ours": "rewardkit",
     "trl_text": "trl",
@@ -165,7 +118,6 @@ HOSTS = {
     "open_r1": "trl",
     "Orm": "trl",
     "verl": "verl",
-    "verl_batch": "verl_batch",
     "openrlhf": "openrlhf",
     "easyr1": "easyr1",
     "prime": "prime",
@@ -175,12 +127,7 @@ HOSTS = {
     "slime": "slime",
     "areal": "areal",
     "rllm": "rllm",
-    "rllm_action": "rllm_action",
     "lm_eval": "lm_eval",
-    "inspect_scorer": "inspect",
     "plain": "plain",
     "gold_first": "plain",
-    "Environment": "skyrl_gym",
-    "ResourcesServer": "nemo_gym",
-    "Metric": "lighteval",
 }
