@@ -36,8 +36,6 @@ NAMES = {
     "locale": "verdicts depend on the locale",
     "queueing": "waiting counts as time",
     "unreadable_reference": "an unreadable reference gives a verdict",
-    "disagreement": "rollouts with two verdicts",
-    "outvoted": "answers of most samples refused",
 }
 """What can be found, in words."""
 

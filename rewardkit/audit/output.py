@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,8 @@ PAGE = "audit.html"
 ALIGNED = ("", ' class="number"')
 """How cells of the page are aligned: its policy allows no styles in elements."""
 
-MOST_FINDINGS, MOST_NOTES = 20, 5
-"""Errors that a terminal shows, and rows for a person of each kind."""
+MOST_FINDINGS = 20
+"""Findings of each severity that a terminal shows."""
 
 MEASURES = ("false_reject", "false_accept", "hack", "hang", "exception", "crash", "unjudged")
 """The totals that every audit has."""
@@ -102,44 +103,32 @@ def terminal(audit: Audit) -> Iterator[Table | Line]:
         yield families
     for note in audit.notes:
         yield Line(note)
-    left_out = 0
-    for side in _sides(audit):
-        shown = list(_shown(side.findings))
-        left_out += len(side.findings) - len(shown)
-        for found in shown:
+    shown: Counter[tuple[str | None, str]] = Counter()
+    for found, facts in _all_findings(audit):
+        kind = facts.get("verifier"), found.severity
+        shown[kind] += 1
+        if shown[kind] <= MOST_FINDINGS:
             yield Line(f"{found.severity}: {words(found.name)}, {found.family}", "bold")
-            for label, text in _facts(found, side.target if audit.against else ""):
+            for label, text in facts.items():
                 yield Line(f"{label:<11} {short_text(text)}", indent=2)
             yield Line(f"  {found.command}", "dim")
-    if left_out:
+    if left_out := sum(max(0, count - MOST_FINDINGS) for count in shown.values()):
         yield Line(f"{counted(left_out, 'more finding')}: --json, --markdown and -o have them all")
 
 
-def _shown(findings: Sequence[Finding]) -> Iterator[Finding]:
-    room: dict[str, int] = {}
-    for found in findings:
-        key = found.name if found.severity == "note" else found.severity
-        room.setdefault(key, MOST_NOTES if found.severity == "note" else MOST_FINDINGS)
-        room[key] -= 1
-        if room[key] >= 0:
-            yield found
-
-
-def _facts(found: Finding, target: str) -> list[tuple[str, str]]:
-    """Labels and texts; `target`, unless empty, is the verifier that it was found in."""
+def _all_findings(audit: Audit) -> list[tuple[Finding, dict[str, str]]]:
+    """The findings of each verifier, and what is shown of them by label."""
     return [
-        *([("verifier", target)] if target else []),
-        ("completion", found.completion),
-        ("reference", found.reference),
-        ("expected", found.expected),
-        ("got", found.got),
-    ]
-
-
-def _all_findings(audit: Audit) -> list[tuple[Finding, list[tuple[str, str]]]]:
-    """The findings of each verifier, with their facts."""
-    return [
-        (found, _facts(found, side.target if audit.against else ""))
+        (
+            found,
+            {
+                **({"verifier": side.target} if audit.against else {}),
+                "completion": found.completion,
+                "reference": found.reference,
+                "expected": found.expected,
+                "got": found.got,
+            },
+        )
         for side in _sides(audit)
         for found in side.findings
     ]
@@ -160,9 +149,9 @@ def markdown(audit: Audit) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_finding(found: Finding, labelled: Sequence[tuple[str, str]]) -> str:
+def _markdown_finding(found: Finding, labelled: Mapping[str, str]) -> str:
     title = f"<b>{found.severity}: {words(found.name)}</b> · {html.escape(found.family)}"
-    facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in labelled)
+    facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in labelled.items())
     body = "\n\n".join((_fenced(facts, "text"), _fenced(found.command, "sh")))
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 

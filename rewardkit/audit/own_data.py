@@ -42,27 +42,21 @@ def read_data(path: Path, reference_field: str | None) -> list[DataRow]:
     rows = read_problems(path)
     if not rows:
         raise DataError(f"{path} has no rows")
-    return [data_row(row, number, reference_field) for number, row in enumerate(rows, 1)]
-
-
-def data_row(row: dict[str, Any], number: int, reference_field: str | None) -> DataRow:
-    """The reference of a row and its other columns. DataError where there is none."""
     names = [reference_field] if reference_field else REFERENCE_COLUMNS
-    for name in names:
-        if (value := field_value(row, name)) is not None:
-            columns = plain_columns({key: row[key] for key in row if key != name})
-            return DataRow(value, answer_in(value), columns)
-    raise DataError(
-        f"row {number} has no reference in {' or '.join(map(repr, names))}; it has "
-        f"{', '.join(map(repr, row))}: name the field with --reference-field"
-    )
-
-
-def answer_in(reference: object) -> str:
-    """The answer in a reference: what follows `####` in a worked solution, else all of it."""
-    first = reference[0] if isinstance(reference, list) and reference else reference
-    stated = _LAST_NUMBER.search(str(first))
-    return stated[1] if stated else str(first)
+    found = []
+    for number, row in enumerate(rows, 1):
+        name = next((name for name in names if field_value(row, name) is not None), None)
+        if name is None:
+            raise DataError(
+                f"row {number} has no reference in {' or '.join(map(repr, names))}; it has "
+                f"{', '.join(map(repr, row))}: name the field with --reference-field"
+            )
+        reference: Any = field_value(row, name)
+        columns = plain_columns({key: row[key] for key in row if key != name})
+        first = str(reference[0] if isinstance(reference, list) and reference else reference)
+        stated = _LAST_NUMBER.search(first)  # what follows `####` in a worked solution
+        found.append(DataRow(reference, stated[1] if stated else first, columns))
+    return found
 
 
 def data_cases(rows: Sequence[DataRow], form: str, kind: str, seed: int) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""An audit from start to end: cases, behaviour, own data, rollouts, a second verifier."""
+"""An audit from start to end: cases, behaviour, own data, a second verifier."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from rewardkit.audit.measure import (
     totals,
 )
 from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
-from rewardkit.audit.rollouts import judge_rollouts, read_rollouts
 from rewardkit.audit.targets import Target, VerifierTarget, resolve_target
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import words
@@ -80,7 +79,6 @@ class AuditOptions:
     verifier_args: Mapping[str, Any] = field(default_factory=dict)
     data: Path | None = None
     reference_field: str | None = None
-    completions: Path | None = None
     against: str | None = None
     signature: str | None = None
     threshold: float | None = None
@@ -128,7 +126,7 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     """Audit a verifier by name, or a reward function.
 
     `options` are those of `rewardkit audit`: `kind`, `verifier_args`, `data`, `reference_field`,
-    `completions`, `against`, `signature`, `threshold`, `seed`, `budget` in seconds, `family`,
+    `against`, `signature`, `threshold`, `seed`, `budget` in seconds, `family`,
     `per_family`. UsageError without a kind where the target doesn't show it.
     """
     chosen = AuditOptions(**options)
@@ -152,11 +150,6 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
         for guess in guessing(resolved, rows, source.spelling.answer, chosen.seed):
             rates[guess.name] = guess.rate
             notes.append(f"{words(guess.name)}: {guess.answers}")
-    if chosen.completions is not None:
-        rollouts = read_rollouts(chosen.completions, chosen.reference_field)
-        shortlist, figures = judge_rollouts(resolved, rollouts, other, kind, commands.of_case)
-        findings += shortlist
-        rates |= figures
     result = Audit(
         target=resolved.name,
         kind=kind,

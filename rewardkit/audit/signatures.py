@@ -187,16 +187,23 @@ def _of_prime(case: Case, messages: bool) -> Arguments:
     return {**_row(case), **facts, "state": {**facts, "turn": 1}, "parser": parser}
 
 
+class Record(SimpleNamespace):
+    """A host's object with attributes, which are also a mapping by `model_dump()`."""
+
+    def model_dump(self, **_: object) -> dict[str, Any]:
+        return dict(vars(self))
+
+
 def _of_trace(case: Case, _: bool) -> Arguments:
-    asked = SimpleNamespace(role="user", content=_question(case))
-    reply = SimpleNamespace(role="assistant", content=case.completion, tool_calls=None)
-    trace = SimpleNamespace(
+    asked = Record(role="user", content=_question(case))
+    reply = Record(role="assistant", content=case.completion, tool_calls=None)
+    trace = Record(
         last_reply=case.completion,
         messages=[asked, reply],
         assistant_messages=[reply],
         record_metric=lambda *_: None,
     )
-    return {"task": SimpleNamespace(prompt=_question(case), **_row(case)), "trace": trace}
+    return {"task": Record(prompt=_question(case), **_row(case)), "trace": trace}
 
 
 def _of_slime(case: Case, _: bool) -> Arguments:
@@ -286,8 +293,8 @@ def recognise(function: Callable[..., Any], name: str | None = None) -> Signatur
         return SIGNATURES["plain"]
     raise UsageError(
         f"the parameters ({', '.join(parameters)}) are those of no known host: say how the "
-        f"function is called with --signature ({', '.join(SIGNATURES)}), or wrap it in one that "
-        "takes (answer, reference)"
+        f"function is called with --signature: {', '.join(SIGNATURES)}; or wrap it in a function "
+        "of (answer, reference)"
     )
 
 

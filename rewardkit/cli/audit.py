@@ -40,13 +40,6 @@ def audit_command(
         Path | None,
         in_what(metavar="FILE", help="Rows whose references are judged, rewritten and guessed."),
     ] = None,
-    completions: Annotated[
-        Path | None,
-        in_what(
-            metavar="FILE",
-            help="A model's completions: list where two verdicts differ, or most samples disagree.",
-        ),
-    ] = None,
     against: Annotated[
         str | None, in_what(metavar="TARGET", help="A second verifier on the same cases.")
     ] = None,
@@ -119,7 +112,6 @@ def audit_command(
             verifier_args=verifier_args,
             data=data,
             reference_field=reference_field,
-            completions=completions,
             against=against,
             signature=signature,
             threshold=threshold,
