@@ -112,6 +112,22 @@ def first_error(folder: Path) -> str:
     return ""
 
 
+def merge_shards(*folders: Path) -> None:
+    """Merge the shards in these folders, and in those in them, where it hasn't been done.
+
+    RunMismatch names the shards that are missing.
+    """
+    from rewardkit.harness.store.run_folder import unmerged_runs
+
+    for run in unmerged_runs(folders):
+        from rewardkit.cluster.merge import merge
+
+        summary = merge(run)
+        echo(f"{run}: merged its shards", err=True)
+        for reason in summary.failures:
+            echo(f"{run}: {reason}; the first error: {first_error(run) or 'none'}", err=True)
+
+
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
     """Parse `KEY=VALUE` arguments; a value that isn't JSON is text."""
     values: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rewardkit.cli.arguments import echo, fail_with
+from rewardkit.cli.arguments import echo, fail_with, merge_shards
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
@@ -69,6 +69,7 @@ def compare_command(
 
     if not margin >= 0:
         raise UsageError(f"--margin is {margin}; it must be at least 0")
+    merge_shards(baseline, *(runs or ()))
     if detect is not None:
         if not detect > 0:
             raise UsageError(f"--detect is {detect}; it must be above 0")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import echo, resumable, show
+from rewardkit.cli.arguments import echo, merge_shards, resumable, show
 from rewardkit.cli.options import judging_display, with_options
 from rewardkit.errors import UsageError
 from rewardkit.lazy import needs_extra
@@ -93,6 +93,7 @@ def curate_command(
             settings = msgspec.convert({"sources": sources, **given}, Settings)
         except msgspec.ValidationError as error:
             raise UsageError(str(error)) from error
+    merge_shards(*map(Path, settings.sources))
     with resumable():
         curated = curate(settings, output_dir, *judging_display(ray, quiet=quiet))
     _print(curated, as_json=as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.arguments import echo
+from rewardkit.cli.arguments import echo, merge_shards
 from rewardkit.errors import UsageError
 
 NO_CURVES = "; --figures draws checkpoints and trainings, and --tables writes the metrics of runs"
@@ -63,6 +63,7 @@ def export_command(
     from rewardkit.harness.metrics.names import counted
     from rewardkit.harness.store.run_folder import RUN
 
+    merge_shards(*run)
     for folder in run if parquet or csv or model_index else ():
         if not (folder / RUN).is_file():
             raise UsageError(f"{folder} holds no {RUN}; give the folder of a run")

@@ -26,7 +26,6 @@ COMMANDS = {
     "eval": "Generate completions, judge them, and write the run's folder.",
     "score": "Judge completions from a file, or a run's folder again, without a model.",
     "curate": "Choose the problems worth training on, each dropped one with its reasons.",
-    "merge": "Merge the shards of an evaluation or a scoring into the folder of one run.",
     "verify": "Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged.",
     "audit": "Measure how often a verifier accepts what is wrong and refuses what is right.",
     "data": "Write a task's problems as rows; `--data` reads the same problems from them.",

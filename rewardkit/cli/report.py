@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.cli.arguments import echo
-from rewardkit.errors import UsageError
+from rewardkit.cli.arguments import echo, merge_shards
+from rewardkit.errors import RunMismatch, UsageError
 
 OPEN = ("auto", "yes", "no")
 
@@ -49,6 +49,10 @@ def report_command(
         path /= REPORT
     if not path.parent.is_dir():
         raise UsageError(f"{path.parent} isn't a folder; create it, or choose another --output")
+    try:
+        merge_shards(*runs)
+    except RunMismatch as error:
+        echo(f"the shards are shown as runs: {error}", err=True)
     shown = render_runs(runs, path)
     names = ", ".join(run.name for run in shown)
     echo(f"{len(shown)} runs: {names}" if len(shown) > 1 else names, err=True)

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rewardkit.cli.arguments import FAILED, echo, fail_with, key_values, resumable, show_tasks
+from rewardkit.cli.arguments import (
+    FAILED,
+    echo,
+    fail_with,
+    key_values,
+    merge_shards,
+    resumable,
+    show_tasks,
+)
 from rewardkit.cli.options import (
     in_judging,
     in_what,
@@ -318,6 +326,7 @@ def score_command(
         "skip_bad": skip_bad or None,
     }
     file, *more = _files(files)
+    merge_shards(file)
     if rollouts := find_rollouts(file):
         of_files |= {"thinking": thinking, "thinking_tags": thinking_tags}
         of_files |= {"shard": shard, "ray": ray, "and": second, **others}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.errors import RunMismatch
 from rewardkit.harness.metrics.summary import shortcomings, summarise_tasks, usage_of
 from rewardkit.harness.run.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_tally
@@ -90,8 +90,6 @@ def finished_shards(run: Path) -> list[FinishedShard]:
 
 def _places(run: Path) -> dict[Shard, Path]:
     """The folders of the shards in a run's folder, all of one number of shards."""
-    if not run.is_dir():
-        raise UsageError(f"{run} isn't a folder; give the --output-dir of the shards")
     places: dict[Shard, Path] = {}
     for path in run.iterdir():
         shard = Shard.of_folder(path.name)
@@ -103,10 +101,6 @@ def _places(run: Path) -> dict[Shard, Path]:
                 f"its {RUN}, or move it away"
             )
         places[shard] = path
-    if not places:
-        raise UsageError(
-            f"{run} holds no shards; `rewardkit eval … --shard 1/8 -o {run}` makes one"
-        )
     counts = Counter(shard.count for shard in places)
     if len(counts) > 1:
         kept, *others = sorted(counts, key=lambda count: (-counts[count] / count, count))
@@ -235,18 +229,21 @@ def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
     }
 
 
-def merge(run: Path, *, overwrite: bool = False) -> RunSummary:
+def merge(run: Path) -> RunSummary:
     """Write the rows, the record, the summary and the report of all shards into `run`.
 
     RunMismatch if the shards are not the whole of one run, or if `run` holds another run.
     """
     shards = finished_shards(run)
     folder = RunFolder(run)
+    own = folder.read_record().get("fingerprint")
+    if own and own != shards[0].record["fingerprint"]:
+        raise RunMismatch(f"{run} holds shards and another run; move one of them elsewhere")
     with contextlib.ExitStack() as locks:
         for shard in shards:
             locks.enter_context(RunFolder(shard.path).locked())
         fingerprint = shards[0].record["fingerprint"]
-        locks.enter_context(folder.opened(fingerprint, overwrite=overwrite))
+        locks.enter_context(folder.opened(fingerprint, overwrite=False))
         folder.write_record(merged_record(shards))
         if shards[0].record["shard"]["command"] == "score":
             return _merge_scoring(folder, shards)

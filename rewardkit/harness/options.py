@@ -200,7 +200,7 @@ class ClusterOptions:
 
     shard: Annotated[
         str | None,
-        about("Part I of N of the problems; `rewardkit merge` joins the parts.", metavar="I/N"),
+        about("Part I of N of the problems; commands that read runs merge them.", metavar="I/N"),
     ] = None
     ray: Annotated[
         str | None,

@@ -134,7 +134,7 @@ def test_a_garbled_file_of_a_shard_or_a_sweep(
     commands = [[*eval_command(tmp_path), "-o", out, *words] for words in given]
     for command in commands:
         assert run_command(*command) == 0
-    reader = ["merge", out] if len(given) == 2 else ["compare", out]
+    reader = ["score", out] if len(given) == 2 else ["compare", out]
     for name, damage in DAMAGED_FILES:
         if name in files:
             good = (out / name).read_bytes()

@@ -68,7 +68,7 @@ def test_commands_that_read_and_write_runs(rows: Path, tmp_path: Path) -> None:
     assert_printable("report", first, second, "-o", tmp_path / f"page{CONTROLS}.html")
     assert_printable("export", first, "--parquet", tmp_path / f"rows{CONTROLS}.parquet")
     assert_printable("export", first, "--model-index", tmp_path / f"index{CONTROLS}.yaml")
-    assert_printable("merge", tmp_path / f"shards{CONTROLS}")
+    assert_printable("compare", tmp_path / f"shards{CONTROLS}")
     assert_printable("data", "--task", "gsm8k", "--data", rows)
     assert_printable(
         "data", "--task", "gsm8k", "--data", rows, "-o", tmp_path / f"{CONTROLS}.jsonl"

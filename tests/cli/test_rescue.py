@@ -195,7 +195,7 @@ def test_an_evaluation_rescues_as_a_scoring_does(server: JudgeServer) -> None:
     assert run_command(*replayed, "--quiet", "-o", "run") == 1  # a run without a judge is another
     for shard in (1, 2):
         assert run_command(*both, "-o", "parts", f"--shard={shard}/2") == 0
-    assert run_command("merge", "parts") == 0
+    assert run_command("report", "parts") == 0
     assert corrects("parts") == corrects()
     assert summary("parts")["judges"][0]["cached"] == 5
     assert len(server.prompts) == 5

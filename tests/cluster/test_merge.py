@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rewardkit.cluster.merge import merge
-from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.errors import RunMismatch
 from rewardkit.harness.run.options import default_folder, options_for
 from rewardkit.harness.store.run_folder import RunFolder
 from tests.support.commands import run_command
@@ -84,7 +84,7 @@ def record(folder: str) -> dict[str, Any]:
 def test_a_scoring_in_shards_ends_with_the_same_bytes(count: int) -> None:
     assert score(folder="one") == 0
     shards(score, count)
-    assert run_command("merge", "run") == 0
+    assert run_command("report", "run") == 0
     files = ("samples.jsonl", "summary.json")
     assert content("run", *files) == content("one", *files)
     assert record("run")["fingerprint"] == record("one")["fingerprint"]
@@ -96,7 +96,7 @@ def test_the_agreement_of_two_verifiers_is_that_of_all_shards() -> None:
     both = ("--and", "exact", "--max-errors", 1)
     assert score(*both, folder="one") == 0
     shards(lambda *more, folder: score(*both, *more, folder=folder), 3)
-    assert run_command("merge", "run") == 0
+    assert run_command("report", "run") == 0
     assert content("run", "samples.jsonl", "summary.json") == content(
         "one", "samples.jsonl", "summary.json"
     )
@@ -107,7 +107,7 @@ def test_the_agreement_of_two_verifiers_is_that_of_all_shards() -> None:
 def test_an_evaluation_in_shards_has_the_same_rows_and_summary(count: int) -> None:
     assert evaluate(folder="one") == 0
     shards(evaluate, count)
-    assert run_command("merge", "run") == 0
+    assert run_command("report", "run") == 0
     lines = content("one", "samples.jsonl")[0].splitlines(keepends=True)
     merged = content("run", "samples.jsonl")[0].splitlines(keepends=True)
     assert sorted(merged) == sorted(lines)
@@ -126,7 +126,7 @@ def test_a_merged_evaluation_says_which_options_the_task_set() -> None:
     assert run_command(*command, "-o", "one") == 0
     for number in (1, 2):
         assert run_command(*command, "-o", "run", "--shard", f"{number}/2") == 0
-    assert run_command("merge", "run") == 0
+    assert run_command("report", "run") == 0
     assert json.loads(content("one", "summary.json")[0])["set_by_tasks"]
     assert content("run", "summary.json") == content("one", "summary.json")
 
@@ -149,16 +149,52 @@ def test_the_record_says_what_each_shard_ran_on() -> None:
     assert "shard" not in merged["settings"]
 
 
-def test_shards_that_are_not_merged_are_not_compared_or_scored_as_a_run(
-    capsys: pytest.CaptureFixture[str],
+READERS = [
+    ("report", "run"),
+    ("report", "."),  # the run's folder is in it
+    ("compare", "one", "run"),
+    ("compare", "one", "run", "--detect", 0.1),
+    ("score", "run"),
+    ("export", "run", "--csv", "rows.csv"),
+    ("curate", "run", "-o", "clean"),
+]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_shards_are_merged_where_a_run_is_read(
+    reader: tuple[object, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evaluate(folder="one") == 0
     shards(evaluate, 2)
-    for command in (("compare", "one", "run"), ("score", "run")):
-        assert run_command(*command) == 1
-        assert "first: rewardkit merge run\n" in capsys.readouterr().err
-    merge(Path("run"))
-    assert run_command("compare", "one", "run") == 0
+    assert run_command(*reader) == 0
+    assert "run: merged its shards\n" in capsys.readouterr().err
+    assert content("run", "summary.json") == content("one", "summary.json")
+    again = ("--overwrite",) if reader[0] == "export" else ()
+    assert run_command(*reader, *again) == 0
+    assert "merged" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_shards_that_are_not_complete_are_no_run(
+    reader: tuple[object, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate(folder="one") == 0
+    assert evaluate("--shard=2/2") == 0
+    assert run_command(*reader) == (0 if reader[0] == "report" else 1)  # it shows the shards
+    error = capsys.readouterr().err
+    assert "run lacks 1 of its 2 shards" in error
+    assert "--shard 1/2  # absent" in error
+    assert not Path("run/samples.jsonl").exists()
+
+
+def test_a_shard_that_is_run_again_is_merged_again() -> None:
+    shards(score, 2)
+    assert run_command("score", "run") == 0
+    before = content("run", "samples.jsonl")
+    Path("run/samples.jsonl").write_text("")
+    assert score("--shard=2/2", "--overwrite") == 0
+    assert run_command("score", "run") == 0
+    assert content("run", "samples.jsonl") == before
 
 
 def test_more_shards_than_problems_leave_some_empty() -> None:
@@ -329,15 +365,13 @@ def test_a_shard_that_is_being_written_is_refused() -> None:
         merge(Path("run"))
 
 
-def test_a_folder_with_another_run_is_kept_unless_overwritten() -> None:
+def test_a_folder_with_another_run_is_kept() -> None:
     shards(evaluate, 2, folder="other")
     assert evaluate("--seed=9", folder="run") == 0
     for number in (1, 2):
         shutil.copytree(f"other/shard-{number}-of-2", f"run/shard-{number}-of-2")
-    with pytest.raises(RunMismatch, match=r"belongs to another run.*sampling\.seed"):
+    with pytest.raises(RunMismatch, match="holds shards and another run"):
         merge(Path("run"))
-    assert run_command("merge", "run", "--overwrite") == 0
-    assert record("run")["fingerprint"].get("sampling.seed") != 9
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3", "1/3/4"])
@@ -353,14 +387,6 @@ def test_shards_need_a_folder_one_checkpoint_and_one_prompt(
     assert run_command(*command) == 2
     assert evaluate("--shard=1/2", "--prompt=cot,direct") == 2
     assert "give one --model and one --prompt" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("folder", "cause"), [("none", "isn't a folder"), (".", "holds no shards")]
-)
-def test_a_folder_without_shards_is_refused(folder: str, cause: str) -> None:
-    with pytest.raises(UsageError, match=cause):
-        merge(Path(folder))
 
 
 def test_a_shard_changes_neither_the_default_folder_nor_its_hash() -> None:

@@ -27,7 +27,6 @@ def test_ray_and_shards_give_the_same_set(tmp_path: Path, monkeypatch: pytest.Mo
     for shard in ("1/2", "2/2"):
         parts = ("--shard", shard, "-o", "parts")
         assert run_command(*score, "--verifier", "math", *parts, "--quiet") == 0
-    assert run_command("merge", "parts") == 0
     assert run_command("curate", "parts", *options, "-o", "shards") == 0
 
     for name in ("kept.parquet", "dropped.parquet"):

@@ -76,7 +76,7 @@ def test_an_array_does_all_shards_of_a_scoring(folder: Path) -> None:
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     score = ["score", "rows.jsonl", "--verifier", "gsm8k", "--reference-field", "gold", "-o"]
     assert sbatch("--array=1-2", "shards.sh", "2", *score, "run") == 0
-    subprocess.run(["rewardkit", "merge", "run"], check=True)
+    subprocess.run(["rewardkit", "report", "run"], check=True)
     subprocess.run(["rewardkit", *score, "one", "--quiet"], check=True)
     merged, one = (Path(name, "samples.jsonl").read_bytes() for name in ("run", "one"))
     assert merged == one

@@ -181,8 +181,8 @@ def _refuse_unfinished(
         stored = sum(len(problem.values) for problem in tasks.get(task, {}).values())
         if stored < planned and "shard" in record:
             raise RunMismatch(
-                f"{path} is one shard of a run; merge all its shards first: "
-                f"rewardkit merge {path.parent}"
+                f"{path} is one shard of a run; name {path.parent}, which is merged once all "
+                "shards have ended"
             )
         if stored < planned:
             raise RunMismatch(

@@ -350,14 +350,12 @@ def plan_rescoring(
     its seconds for a verdict, `opinions` its second opinions.
     """
     record = RunFolder(path).read_record()
-    if not record and any(Shard.of_folder(entry.name) for entry in path.iterdir()):
-        raise RunMismatch(f"{path} holds shards of a run; merge them first: rewardkit merge {path}")
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
     if not (path / SAMPLES).exists():
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     if output.shard and "shard" in record:
-        raise UsageError(f"{path} is a shard of a run; leave out --shard, or merge the run first")
+        raise UsageError(f"{path} is a shard of a run; leave out --shard, or name {path.parent}")
     given = {
         "thinking": thinking,
         "thinking_tags": thinking_tags,

@@ -126,7 +126,7 @@ def read_replies(
         raise UnknownName.among("choice of --thinking", thinking, ("keep", "strip"))
     folder, *others = find_runs([run])
     if others:
-        raise UsageError(f"{run} holds {1 + len(others)} runs; name one, or merge its shards first")
+        raise UsageError(f"{run} holds {1 + len(others)} runs; name one")
     record = read_run_record(folder / RUN)
     recorded = record.get("tasks", {})
     if name not in recorded:

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,26 @@ class Shard:
     def record(self, command: str) -> dict[str, object]:
         """The entry in run.json; `command` is `eval` or `score`."""
         return {"number": self.number, "count": self.count, "command": command}
+
+
+def unmerged_runs(folders: Iterable[Path]) -> list[Path]:
+    """The folders, among these and those in them, in which a shard ended after the last merge."""
+    shards = [
+        shard
+        for folder in folders
+        for pattern in ("shard-*", "*/shard-*")
+        for shard in folder.glob(pattern)
+        if Shard.of_folder(shard.name) and _end(shard) >= _end(shard.parent)
+    ]
+    return sorted({shard.parent for shard in shards})
+
+
+def _end(run: Path) -> int:
+    """When a run's summary was written, 0 if it has none."""
+    try:
+        return (run / SUMMARY).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 DEEPEST = 2

@@ -265,7 +265,7 @@ def test_a_shard_is_no_unfinished_run(at: Any) -> None:
     task_records = {"gsm8k": {"samples": 3, "num_samples": 2}}
     browser = at([as_run("r", [row("1")], tasks=task_records, shard={"number": 1, "count": 2})])
     warning = text(browser, ".warning")
-    assert warning == "1 of 6 completions: a shard of the run; rewardkit merge joins its shards."
+    assert warning == "1 of 6 completions: a shard of the run."
 
 
 def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:

@@ -36,7 +36,7 @@ const WARNINGS = [
   [(task) => (missesSome(task) && !task.isShard ? task.completions : 0), "planned",
     "the run is unfinished; these are its figures so far"],
   [(task) => (missesSome(task) && task.isShard ? task.completions : 0), "planned",
-    "a shard of the run; rewardkit merge joins its shards"],
+    "a shard of the run"],
   [(task) => task.truncated, "completions", "truncated"],
   [(task) => task.unjudged, "completions", "unjudged"],
 ];
