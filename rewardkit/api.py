@@ -34,7 +34,7 @@ def load_verifier(name: str, **parameters: object) -> Verifier:
     Raises UnknownName for a name or parameter that doesn't exist, and suggests the nearest.
 
     >>> load_verifier("gsm8k", reading="boxed")
-    Gsm8k(reading='boxed', marker='####')
+    Gsm8k(reading='boxed', marker='####', which='last')
     """
     return registry.installed().verifier(name, **parameters)
 

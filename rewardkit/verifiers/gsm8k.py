@@ -150,6 +150,7 @@ DATA_MARKER = "####"
 _NUMBER_HERE = re.compile(
     rf"[*$\s(\\]{{0,6}}(?:frac\s?\{{[^{{}}]*\}}\s?\{{[^{{}}]*\}}|{NUMBER.pattern})(?:\s?/\s?[0-9]+)?"
 )
+_CLOSED = re.compile(r"\s?(?:\\?[)\]$])+")
 _FOLLOWS = re.compile(  # what belongs to a number before it: "2 million", "5 or six", "5x"
     rf"\s?(?:{'|'.join(_SIZES)})\b"
     rf"|\sor\s\w{{1,20}}|\s?[*×÷^]\s?\w{{1,20}}|\s?\+(?:\s?\w{{1,20}})?|[^\W\d_]\b|[²³½¼¾!]|{_CHANGED}"
@@ -244,8 +245,9 @@ def _stated_number(text: str, start: int, end: int) -> Found | None:
     number = _NUMBER_HERE.match(text, start, end)
     if number is None:
         return None
-    follows = _FOLLOWS.match(text, number.end(), end)
-    return Found(text[start:end].strip(), (follows or number).end())
+    follows = _FOLLOWS.match(text, number.end(), end) or number
+    closed = _CLOSED.match(text, follows.end())
+    return Found(text[start:end].strip(), closed.end() if closed else follows.end())
 
 
 def reference_text(reference: str, marker: str = DATA_MARKER) -> str:

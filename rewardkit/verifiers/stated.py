@@ -100,7 +100,8 @@ class Language:
         return cls(
             announcement=compiled(words("announcement")),
             copula=compiled(
-                rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}|(?={_MASK}))"
+                rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
+                rf"|(?={_MASK}|(?-i:[A-J])(?![A-Za-z'’])))"
             ),
             filler=compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*"),
             opening=compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*"),
@@ -321,7 +322,8 @@ class _Statements:
                 self._settle(language, start, None)
         if retracted:
             bare = self._after_filler(language, retracted.end(), end)
-            found_value = self.take(self.text, bare, end) if bare < end else None
+            words = re.match(r"[^\W\d_]{2}", self.text[bare:end])
+            found_value = self.take(self.text, bare, end) if bare < end and not words else None
             if found_value and not self.masked[found_value.end : end].strip(_MARKS + ".!)"):
                 self.answer = found_value.value
 
@@ -348,6 +350,9 @@ class _Statements:
         if refused or found is not None:
             stands = plain and found is not None and self._stands(language, found, at, end)
             self._settle(language, start, found.value if found is not None and stands else None)
+            cut = self._clause_end(language, found.end - 1 if found is not None else at, end)
+            if not stands and language.retraction.match(self.masked, self.word_at(cut), end):
+                self._corrected(language, cut, end)  # 5, no: 6
 
     def _settle(self, language: Language, start: int, answer: str | None) -> None:
         self.answer, self.announced_at, self.spoken = answer, start, language

@@ -114,7 +114,7 @@ def test_the_simplest_form_can_be_asked_for(text: str, correct: bool) -> None:
         ("the answer is $5$", True),
         (r"so it is \(\frac{10}{2}\)", True),
         ("<answer>5</answer>", True),
-        ("that makes 7, no: 5", True),
+        ("The answer is 7, no: 5", True),
         ("that makes 5, no: 7", False),
         ("no idea", False),
     ],
