@@ -16,7 +16,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rewardkit import __version__, registry
 from rewardkit.errors import DataError, RewardkitError, UnknownName
@@ -27,7 +26,13 @@ from rewardkit.printable import get_logger
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
-from rewardkit.server.requests import RewardRequest, SampleRequest, ScoreRequest, read_body
+from rewardkit.server.requests import (
+    Body,
+    RewardRequest,
+    SampleRequest,
+    ScoreRequest,
+    read_body,
+)
 from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
 
 LONGEST_DETAIL = 500
@@ -85,6 +90,8 @@ class ScoringServer:
         self.queue = ScoringQueue(self.metrics, most_waiting=settings.most_waiting)
         self.verifiers = OfferedVerifiers(settings)
         self.ready = False
+        self._bytes = 0
+        """Bytes of the bodies of all requests that are not answered yet."""
 
     async def _verdicts(
         self,
@@ -104,7 +111,7 @@ class ScoringServer:
 
     async def score(self, request: Request) -> Response:
         """`POST /v1/score`: verdicts, in order."""
-        body = await read_body(request, ScoreRequest, largest=self.settings.largest_body)
+        body = await self._read(request, ScoreRequest)
         verifier = self.verifiers.find(body.verifier, body.parameters)
         items = [
             (item.completion, _sample(verifier, item.reference, item.question, item.columns))
@@ -136,7 +143,7 @@ class ScoringServer:
 
     async def slime_reward(self, request: Request) -> Response:
         """slime's `{prompt, response, label}`: a bare number."""
-        body = await read_body(request, SampleRequest, largest=self.settings.largest_body)
+        body = await self._read(request, SampleRequest)
         name, verifier = self._offered(request)
         sample = _sample(verifier, body.label, body.prompt)
         (verdict,) = await self._verdicts(request, name, verifier, [(body.response, sample)])
@@ -147,7 +154,7 @@ class ScoringServer:
 
         OpenRLHF sends one query a request and would give a list of one a second dimension.
         """
-        body = await read_body(request, RewardRequest, largest=self.settings.largest_body)
+        body = await self._read(request, RewardRequest)
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
         name, verifier = self._offered(request)
@@ -168,14 +175,32 @@ class ScoringServer:
         name = request.path_params.get("verifier") or self.verifiers.default
         return name, self.verifiers.find(name, {})
 
-    def timed(self, handle: Handler) -> Handler:
-        """The handler of a route that scores; its requests count in the latency."""
+    def scoring(self, handle: Handler) -> Handler:
+        """The handler of a route that scores: its requests count in the latency, and their bodies
+        until they are answered."""
 
-        async def handle_timed(request: Request) -> Response:
-            with self.metrics.latency.time():
-                return await handle(request)
+        async def handle_scoring(request: Request) -> Response:
+            request.state.bytes = 0
+            try:
+                with self.metrics.latency.time():
+                    return await handle(request)
+            finally:
+                self._bytes -= request.state.bytes
 
-        return handle_timed
+        return handle_scoring
+
+    async def _read(self, request: Request, model: type[Body]) -> Body:
+        """The request's body. HTTPException 429 if it doesn't fit beside the others."""
+        most = self.settings.most_bytes
+
+        def count(size: int) -> None:
+            request.state.bytes += size
+            self._bytes += size
+            if self._bytes > most and self._bytes > request.state.bytes:
+                why = f"the bodies of all requests have more than {most:,} bytes"
+                raise too_busy(self.metrics, why)
+
+        return await read_body(request, model, largest=self.settings.largest_body, count=count)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -194,22 +219,21 @@ def create_app(settings: ServerSettings) -> Starlette:
     """Return the application. UnknownName for a verifier that isn't installed."""
     server = ScoringServer(settings)
     routes = [
-        Route("/v1/score", server.timed(server.score), methods=["POST"]),
+        Route("/v1/score", server.scoring(server.score), methods=["POST"]),
         Route("/v1/verifiers", server.names),
         Route("/health", server.health),
         Route("/ready", server.is_ready),
         Route("/metrics", server.exposition),
     ]
     for path, handler in (("/get_reward", server.openrlhf_reward), ("/rm", server.slime_reward)):
-        routes.append(Route(path, server.timed(handler), methods=["POST"]))
-        routes.append(Route(f"{path}/{{verifier}}", server.timed(handler), methods=["POST"]))
+        routes.append(Route(path, server.scoring(handler), methods=["POST"]))
+        routes.append(Route(f"{path}/{{verifier}}", server.scoring(handler), methods=["POST"]))
     access = Middleware(LoopbackMiddleware)
     if settings.token is not None:
         access = Middleware(TokenMiddleware, token=settings.token)
-    limit = Middleware(BodyLimitMiddleware, most=settings.most_bytes, metrics=server.metrics)
     return Starlette(
         routes=routes,
-        middleware=[access, limit],
+        middleware=[access],
         lifespan=server.lifespan,
         exception_handlers={HTTPException: error_answer},
     )
@@ -297,36 +321,3 @@ class OfferedVerifiers:
         """Start the workers of every offered verifier."""
         for verifier in self._loaded.values():
             self.judge(verifier, [("", Sample("0"))], None)
-
-
-class BodyLimitMiddleware:
-    """Counts the bytes of bodies from their arrival until their requests are answered.
-
-    A request whose body doesn't fit beside the others gets 429.
-    """
-
-    def __init__(self, app: ASGIApp, *, most: int, metrics: ServerMetrics) -> None:
-        self._app = app
-        self._most = most
-        self._metrics = metrics
-        self._total = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        size = 0
-
-        async def count() -> Message:
-            nonlocal size
-            message = await receive()
-            received = len(message.get("body", b""))
-            size += received
-            self._total += received
-            if received and self._total > self._most and self._total > size:
-                why = f"the bodies of all requests have more than {self._most:,} bytes"
-                raise too_busy(self._metrics, why)
-            return message
-
-        try:
-            await self._app(scope, count, send)
-        finally:
-            self._total -= size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -69,8 +70,10 @@ class SampleRequest(msgspec.Struct):
     label: Any = None
 
 
-async def read_body(request: Request, model: type[Body], *, largest: int) -> Body:
-    """Read the JSON of a request's body into its model.
+async def read_body(
+    request: Request, model: type[Body], *, largest: int, count: Callable[[int], None] | None = None
+) -> Body:
+    """Read the JSON of a request's body into its model; `count` gets the bytes as they arrive.
 
     HTTPException 413 beyond `largest` bytes or `MOST_VALUES` values, 408 for a body that doesn't
     arrive in time, 400 for what isn't JSON, 422 for what is nested too deeply or doesn't fit the
@@ -78,7 +81,14 @@ async def read_body(request: Request, model: type[Body], *, largest: int) -> Bod
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            body = await _received(request, largest)
+            body = bytearray()
+            async for chunk in request.stream():
+                body += chunk
+                if count is not None:
+                    count(len(chunk))
+                if len(body) > largest:
+                    why = f"the body is longer than {largest:,} bytes; send less at once"
+                    raise HTTPException(413, why)
     except TimeoutError as error:
         raise HTTPException(408, f"the body took more than {BODY_SECONDS} s to arrive") from error
     except ClientDisconnect as error:
@@ -90,17 +100,6 @@ async def read_body(request: Request, model: type[Body], *, largest: int) -> Bod
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half surrogates in a name
         fault, _, place = str(error).partition(" - at `$")
         raise HTTPException(422, f"{place.strip('.`') or 'the body'}: {fault}") from error
-
-
-async def _received(request: Request, largest: int) -> bytearray:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > largest:
-            raise HTTPException(
-                413, f"the body is longer than {largest:,} bytes; send less at once"
-            )
-    return body
 
 
 def _parsed(body: bytearray) -> object:
