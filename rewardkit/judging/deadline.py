@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,11 @@ class ProcessTime:
     """Seconds of a process's life so far.
 
     `computed` is its CPU time; `waited` is how long its main thread was ready to run and waited
-    for a processor, or None where the system doesn't count that. `asleep`: all its threads sleep.
+    for a processor, or 0 where the system doesn't count that. `asleep`: all its threads sleep.
     """
 
     computed: float = 0.0
-    waited: float | None = 0.0
+    waited: float = 0.0
     asleep: bool = False
 
 
@@ -43,31 +43,27 @@ def process_time(pid: int, proc: Path = Path("/proc")) -> ProcessTime | None:
     return ProcessTime(computed, _waited(folder), asleep)
 
 
-def exit_cause(pid: int, proc: Path = Path("/proc")) -> str:
-    """How a process ended that nobody has reaped yet; "" where that is unknown."""
+def own_time() -> ProcessTime:
+    """Return this process's time."""
+    times = os.times()
+    return ProcessTime(times.user + times.system, _waited(Path("/proc/self")))
+
+
+def process_state(pid: int) -> str:
+    """The letter of a process's state, such as "Z" or "T"; "" where that is unknown."""
     try:
-        status = int(_stat_fields(proc / str(pid))[49])
-        number = status & 0x7F
-        return f" ({signal.Signals(number).name})" if number else f" (exit status {status >> 8})"
-    except (OSError, IndexError, ValueError):
+        return _stat_fields(Path(f"/proc/{pid}"))[0]
+    except (OSError, IndexError):
         return ""
 
 
-def is_zombie(pid: int, proc: Path = Path("/proc")) -> bool:
-    """Whether a process has ended that nobody has reaped yet."""
-    return _state(proc / str(pid)) == "Z"
-
-
-def is_stopped(pid: int, proc: Path = Path("/proc")) -> bool:
-    """Whether a signal has stopped a process."""
-    return _state(proc / str(pid)) == "T"
-
-
-def _state(folder: Path) -> str:
-    """The letter of a process's state; "" where that is unknown."""
+def exit_cause(pid: int) -> str:
+    """How a process ended that nobody has reaped yet; "" where that is unknown."""
     try:
-        return _stat_fields(folder)[0]
-    except (OSError, IndexError):
+        status = int(_stat_fields(Path(f"/proc/{pid}"))[49])
+        number = status & 0x7F
+        return f" ({signal.Signals(number).name})" if number else f" (exit status {status >> 8})"
+    except (OSError, IndexError, ValueError):
         return ""
 
 
@@ -76,30 +72,11 @@ def _stat_fields(folder: Path) -> list[str]:
     return (folder / "stat").read_text().rpartition(")")[2].split()
 
 
-def _waited(folder: Path) -> float | None:
+def _waited(folder: Path) -> float:
     try:
         return int((folder / "schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
-        return None
-
-
-class OwnTime:
-    """This process's time, read cheaply: once for each completion that it judges."""
-
-    def __init__(self) -> None:
-        try:
-            self._schedstat = os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self._schedstat = -1
-
-    def now(self) -> ProcessTime:
-        """The time until now."""
-        times = os.times()
-        try:
-            waited = int(os.pread(self._schedstat, 80, 0).split()[1]) / 1e9
-        except (OSError, IndexError, ValueError):
-            return ProcessTime(times.user + times.system, None)
-        return ProcessTime(times.user + times.system, waited)
+        return 0.0
 
 
 LOOK_EVERY = 0.02
@@ -132,30 +109,17 @@ class LimitCounts:
         return f"the machine was busy: {self.extended:,} verdicts were given more time{stopped}"
 
 
-_counts = LimitCounts()
-_counts_lock = threading.Lock()
+_EXTENDED, _STOPPED = LimitCounts(extended=1), LimitCounts(stopped=1)
+_counts: deque[LimitCounts] = deque()
+"""A deque needs no lock, which a forked child might find taken."""
 
 
 def take_limit_counts() -> LimitCounts:
     """Return the counts of this process since the last call, and start again at 0."""
-    global _counts
-    with _counts_lock:
-        taken, _counts = _counts, LimitCounts()
+    taken = LimitCounts()
+    for _ in range(len(_counts)):
+        taken.add(_counts.popleft())
     return taken
-
-
-def _count(*, extended: int = 0, stopped: int = 0) -> None:
-    with _counts_lock:
-        _counts.add(LimitCounts(extended, stopped))
-
-
-def _forget() -> None:
-    """Free the lock in a forked child."""
-    global _counts_lock
-    _counts_lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget)
 
 
 class LimitPassed(Exception):
@@ -174,7 +138,6 @@ class Deadline:
         self._allowed = allowed
         self._backstop = max(backstop, allowed)
         self._start = time.monotonic()
-        self._last: ProcessTime | None = None
         self._looks = 0
 
     def elapsed(self) -> float:
@@ -186,38 +149,28 @@ class Deadline:
         elapsed = self.elapsed()
         if elapsed < self._allowed:
             return self._allowed - elapsed
-        now = process_time(self._pid)
-        cause = self._passed(elapsed, now)
-        if cause:
+        if cause := self._passed(elapsed):
             raise LimitPassed(f"judging it would pass the deadline: {cause}")
         self._looks += 1
         if self._looks == 2:  # at the first look it isn't known yet whether it waits
-            _count(extended=1)
+            _counts.append(_EXTENDED)
         if elapsed >= self._backstop:
-            _count(stopped=1)
+            _counts.append(_STOPPED)
             raise LimitPassed(
                 f"judging it was stopped after {elapsed:.1f} s: the machine was too busy "
                 "to give it its time"
             )
-        self._last = now
         return min(LOOK_EVERY, self._backstop - elapsed)
 
-    def _passed(self, elapsed: float, now: ProcessTime | None) -> str:
+    def _passed(self, elapsed: float) -> str:
         """The reason why the verifier's own time is over; empty if it isn't."""
+        now = process_time(self._pid)
         if now is None:
             return f"{elapsed:.2f} s have passed"
         computed = now.computed - self._before.computed
         if computed >= ALMOST * self._allowed:
             return f"it used {computed:.2f} s of CPU time"
-        if elapsed - self._waited(elapsed, computed, now) < ALMOST * self._allowed:
-            return ""
-        if now.asleep:
+        waited = now.waited - self._before.waited
+        if now.asleep and elapsed - waited >= ALMOST * self._allowed:
             return f"it was asleep after {elapsed:.2f} s"
-        if self._last is None or self._last.computed == now.computed:
-            return ""  # ready to run, and not seen running: it may be waiting for a processor
-        return f"it computed and slept for {elapsed:.2f} s"
-
-    def _waited(self, elapsed: float, computed: float, now: ProcessTime) -> float:
-        if now.waited is None or self._before.waited is None:
-            return 0.0 if now.asleep else elapsed - computed
-        return now.waited - self._before.waited
+        return ""  # it may be waiting for a processor

@@ -30,8 +30,7 @@ from rewardkit.judging.deadline import (
     LimitPassed,
     ProcessTime,
     exit_cause,
-    is_stopped,
-    is_zombie,
+    process_state,
 )
 from rewardkit.judging.frames import (
     READ_AT_ONCE,
@@ -162,11 +161,11 @@ class WorkerHandle:
         except LimitPassed as error:
             self.alive = False
             late = self._late_verdict()
-            stopped = is_stopped(self.pid)  # perhaps by an earlier text
-            if late is not None or not (stopped or is_zombie(self.pid)):
+            state = process_state(self.pid)
+            if late is not None or state not in ("T", "Z"):
                 return late or partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
-            # else a child of it keeps its channel open
-            message = STOPPED if stopped else ENDED + exit_cause(self.pid)
+            # stopped perhaps by an earlier text, or ended while a child keeps its channel open
+            message = STOPPED if state == "T" else ENDED + exit_cause(self.pid)
         except (EOFError, OSError):
             message = ENDED + exit_cause(self.pid)
         except FrameError as error:

@@ -28,7 +28,7 @@ from typing import cast
 from rewardkit.available_resources import too_low_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
-from rewardkit.judging.deadline import OwnTime, ProcessTime
+from rewardkit.judging.deadline import ProcessTime, own_time
 from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
@@ -60,7 +60,7 @@ class _PlainReply:
     alone: bool
     is_last: bool
     computed: float
-    waited: float | None
+    waited: float
 
 
 def encoded(reply: Reply) -> bytes:
@@ -118,7 +118,7 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
     """Judge the texts that arrive until the channel closes. Never returns."""
     try:
         limits.set()
-        time, worker = OwnTime(), os.getpid()
+        worker = os.getpid()
         while True:
             items = cast("list[tuple[int, str, Sample]]", pickle.loads(channel.receive()))
             for item, text, sample in items:
@@ -126,7 +126,7 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
                 for outcome, is_last in run_stages(verifier, text, sample):
                     if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
                         os._exit(0)
-                    _reply(channel, item, outcome, is_last, time)
+                    _reply(channel, item, outcome, is_last)
     except (EOFError, OSError):
         os._exit(0)
     except Exception as error:  # no memory, or a column's class can't be imported here
@@ -136,15 +136,13 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
         os._exit(1)
 
 
-def _reply(
-    channel: FrameChannel, item: int, outcome: Outcome, is_last: bool, time: OwnTime
-) -> None:
+def _reply(channel: FrameChannel, item: int, outcome: Outcome, is_last: bool) -> None:
     try:
-        content = encoded(Reply(item, outcome, is_last, time.now()))
+        content = encoded(Reply(item, outcome, is_last, own_time()))
     except MemoryError:
         raise
     except Exception as error:  # a verdict may hold anything that its verifier put there
-        content = encoded(Reply(item, raised(error), True, time.now()))
+        content = encoded(Reply(item, raised(error), True, own_time()))
     channel.send(content)
 
 

@@ -21,7 +21,7 @@ from rewardkit.judging import (
     judge_many,
     take_limit_counts,
 )
-from rewardkit.judging.deadline import Deadline, LimitPassed, OwnTime, ProcessTime, process_time
+from rewardkit.judging.deadline import Deadline, LimitPassed, ProcessTime, process_time
 
 pytestmark = pytest.mark.slow
 
@@ -95,9 +95,7 @@ def test_the_backstop_ends_what_never_gets_its_time(monkeypatch: pytest.MonkeyPa
     assert take_limit_counts() == LimitCounts()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"), [("spin", "CPU time|computed and slept"), ("sleep", "asleep")]
-)
+@pytest.mark.parametrize(("text", "said"), [("spin", "CPU time"), ("sleep", "asleep")])
 def test_the_message_says_which_limit_it_was(text: str, said: str) -> None:
     options = JudgingOptions(timeout=0.3, max_wall=60.0)  # a busy machine must not end it first
     (verdict,) = judge_many(does_what_the_text_says, [(text, Sample(""))], options)
@@ -138,7 +136,7 @@ def test_a_process_s_time_is_read(tmp_path: Path) -> None:
 
 def test_a_system_that_does_not_count_waiting_is_read_too(tmp_path: Path) -> None:
     proc = machine(tmp_path, state="S", ticks=0, waited=None)
-    assert process_time(7, proc) == ProcessTime(0.0, None, asleep=True)
+    assert process_time(7, proc) == ProcessTime(0.0, 0.0, asleep=True)
     assert process_time(8, tmp_path) is None
 
 
@@ -148,19 +146,6 @@ def test_a_process_that_is_gone_has_no_time_left() -> None:
     deadline = Deadline(gone.pid, ProcessTime(), allowed=0.0, backstop=60.0)
     with pytest.raises(LimitPassed, match="have passed"):
         deadline.wait()
-
-
-def test_a_wait_that_is_counted_only_from_now_on_is_no_error() -> None:
-    deadline = Deadline(os.getpid(), ProcessTime(1e6, None), allowed=0.01, backstop=60.0)
-    compute(0.02)
-    assert deadline.wait() > 0
-
-
-def test_this_process_s_time_only_grows() -> None:
-    own = OwnTime()
-    before = own.now()
-    compute(0.05)
-    assert own.now().computed > before.computed
 
 
 def test_the_time_of_a_process_is_its_own_not_that_of_its_children(tmp_path: Path) -> None:
