@@ -20,6 +20,7 @@ from rewardkit.harness.backends.local_model import CompletionReader, LocalModel
 from rewardkit.harness.backends.ray_backend import RayBackend
 from rewardkit.harness.backends.ray_cluster import THIS_MACHINE
 from rewardkit.harness.store.model_folder import loading_error
+from rewardkit.printable import get_logger
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
 from rewardkit.thinking import THINK
@@ -60,7 +61,7 @@ class VllmBackend(LocalModel):
                 replace(self._options, data_parallel_size=1),
                 address=THIS_MACHINE,
                 engines=self._options.data_parallel_size,
-                note=logging.getLogger(__name__).warning,
+                note=get_logger(__name__).warning,
             )
             self._engine.start(requests, longest)
             return
