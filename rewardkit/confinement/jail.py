@@ -25,12 +25,12 @@ from rewardkit.confinement.jobs import (
     Allowance,
     Budget,
     Job,
-    Keeper,
+    KeeperSocket,
     Outcome,
     communicate,
-    memory_file,
 )
 from rewardkit.confinement.plain import encode
+from rewardkit.confinement.protocol import OPEN, memory_file
 from rewardkit.errors import ConfinementError, ResourcesUsedUp, UnknownName
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -99,7 +99,7 @@ class Jail:
         self._options = (tuple(readable), tuple(packages))
         self._prelude = prelude
         self._open = False
-        self._keeper: Keeper | None = None
+        self._keeper: KeeperSocket | None = None
         self._loaded: object = None
         self._beside: Jail | None = None
 
@@ -181,14 +181,15 @@ class Jail:
             raise ConfinementError("the jail isn't open: use it in a `with` statement")
         return Job(self._keeper_of(program), task, stdin, nonce, link, self._time)
 
-    def _keeper_of(self, program: dict[str, Any]) -> Keeper:
+    def _keeper_of(self, program: dict[str, Any]) -> KeeperSocket:
         """The keeper that has loaded a program, with this budget; a new one if that is spent."""
         wanted = (program, self.budget)
         if self._keeper is None or self._keeper.spent or self._loaded != wanted:
             self._hang_up()
             job = {**program, "limits": self.budget.limits(), "prelude": self._prelude}
-            control = open_jail(self.isolation, *self._options, marshal.dumps(job))
-            self._keeper, self._loaded = Keeper(control, self.budget), wanted
+            interpreter = _interpreter(self.isolation, *self._options)
+            control = interpreter.open_jail(marshal.dumps(job))
+            self._keeper, self._loaded = KeeperSocket(control, self.budget), wanted
         return self._keeper
 
     def _hang_up(self) -> None:
@@ -280,13 +281,16 @@ class _Interpreter:
             )
 
     def open_jail(self, job: bytes) -> socket.socket:
-        """Return the socket to a new jail's keeper, which is given this job."""
+        """Return the socket to a new jail's keeper, which is given this job.
+
+        Its first message says whether it entered the jail.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.jails.add(ours)
         file = memory_file(job)
         try:
             with theirs:
-                socket.send_fds(self.control, [b"o"], [theirs.fileno(), file])
+                socket.send_fds(self.control, [OPEN], [theirs.fileno(), file])
         except OSError as error:
             ours.close()
             raise ConfinementError(f"a jail can't be entered: {error}") from error
@@ -306,14 +310,11 @@ def package_folder(name: str) -> str:
     return spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else ""
 
 
-def open_jail(
-    isolation: str, readable: Sequence[str], packages: Sequence[str], job: bytes
-) -> socket.socket:
-    """Return the socket to the keeper of a new jail, which is given this job.
-
-    Its first message says whether it entered the jail. ConfinementError if there is no interpreter.
-    """
-    key = (isolation, tuple(readable), tuple(packages))
+def _interpreter(
+    isolation: str, readable: tuple[str, ...], packages: tuple[str, ...]
+) -> _Interpreter:
+    """The interpreter for such jails, started if there is none. ResourcesUsedUp if it can't be."""
+    key = (isolation, readable, packages)
     with _lock:
         interpreter = _interpreters.get(key)
         if interpreter is None or interpreter.process.poll() is not None:  # it was killed
@@ -323,7 +324,7 @@ def open_jail(
                 interpreter = _interpreters[key] = _Interpreter(*key)
             except OSError as error:
                 raise ResourcesUsedUp(f"no process can be started: {error}") from error
-    return interpreter.open_jail(job)
+    return interpreter
 
 
 def _forget() -> None:

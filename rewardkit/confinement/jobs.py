@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import resource
@@ -16,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from rewardkit.available_resources import too_low_limit
+from rewardkit.confinement import protocol
 from rewardkit.confinement.plain import LARGEST, Opaque, decode
 from rewardkit.errors import ConfinementError, ResourcesUsedUp
 
@@ -115,8 +115,8 @@ class Outcome:
     cpu_seconds: float = 0.0
 
 
-class Keeper:
-    """A jail's keeper, seen from outside: what it runs, and how far it has come."""
+class KeeperSocket:
+    """A jail's keeper, seen from outside: how far it has come, and whether it takes more jobs."""
 
     def __init__(self, control: socket.socket, budget: Budget) -> None:
         self.control = control
@@ -130,7 +130,7 @@ class Keeper:
         reply: dict[str, Any] = {}
         for _ in range(2):  # a reset, of what it left unread, comes before its own last messages
             with contextlib.suppress(OSError):
-                reply = json.loads(self.control.recv(2**14) or b"{}")
+                reply = protocol.parse_reply(self.control.recv(protocol.LONGEST))
                 break
         if "stage" in reply:
             self.stage, self.since = reply["stage"], time.monotonic()
@@ -149,7 +149,7 @@ class Job:
 
     def __init__(
         self,
-        keeper: Keeper,
+        keeper: KeeperSocket,
         task: Sequence[str],
         stdin: bytes = b"",
         nonce: str = "",
@@ -159,15 +159,15 @@ class Job:
         most = allowance or Allowance()
         cpu = min(most.cpu_seconds, keeper.budget.cpu_seconds)
         self._wall = min(most.wall_seconds, keeper.budget.wall_seconds)
+        self.keeper = keeper
         self.ended: dict[str, Any] | None = None
-        self._keeper = keeper
-        limits = (f"{cpu:.3f}", f"{self._wall:.3f}")
-        self._message = "\0".join([*limits, *task, *filter(None, [nonce])]).encode()
+        self.pipes: dict[int, bytearray] = {}
+        """What was read so far from each pipe that is open."""
+        self._message = protocol.frame_request(cpu, self._wall, [*task, *filter(None, [nonce])])
         self._nonce = nonce
         self._stdin = stdin
         self._link = link
         self._over = False
-        self._buffers: dict[int, bytearray] = {}
         self._output: list[bytearray] = []
         self._start = time.monotonic()
 
@@ -175,56 +175,57 @@ class Job:
         """Hand it to the keeper."""
         given: list[int] = []
         try:
-            given.append(memory_file(self._stdin))
-            given.extend(self._readers() for _ in range(3))
+            given.append(protocol.memory_file(self._stdin))
+            for _ in range(3):  # stdout, stderr and the result
+                ours, theirs = os.pipe()
+                os.set_blocking(ours, False)
+                self._output.append(bytearray())
+                self.pipes[ours] = self._output[-1]
+                given.append(theirs)
             if self._link is not None:
                 given.append(self._link.detach())
             with contextlib.suppress(OSError):  # a keeper that has ended is noticed as it replies
-                socket.send_fds(self._keeper.control, [self._message], given)
+                socket.send_fds(self.keeper.control, [self._message], given)
         finally:
             for descriptor in given:
                 os.close(descriptor)
 
-    def pipes(self) -> list[int]:
-        """The pipes to read from."""
-        return [*self._buffers]
-
-    def act(self, descriptor: int) -> None:
-        """Read from a pipe, or take the keeper's message."""
-        if descriptor == self._keeper.control.fileno():
-            self.ended = self._keeper.reply()
-        elif descriptor in self._buffers:
-            self._read(descriptor)
-
-    def control(self) -> int:
-        """The descriptor of the socket to its keeper."""
-        return self._keeper.control.fileno()
-
     def check_time(self) -> None:
         """Raise ConfinementError if the keeper should have ended it long ago."""
-        late = time.monotonic() - max(self._start, self._keeper.since) - self._wall
-        if late > 0 and self._keeper.stage == "ready":  # it takes too long to compile
+        late = time.monotonic() - max(self._start, self.keeper.since) - self._wall
+        if late > 0 and self.keeper.stage == "ready":  # it takes too long to compile
             self.ended = {"ended": "timeout", "seconds": self._wall}
-            self._keeper.spent = True
-        elif late > (_GRACE if self._keeper.stage else _START_SECONDS):
+            self.keeper.spent = True
+        elif late > (_GRACE if self.keeper.stage else _START_SECONDS):
             raise ConfinementError("a jail did not answer in time: is the machine overloaded?")
 
     def kill(self) -> None:
         """Have the keeper end it."""
         if self.ended is None:
             with contextlib.suppress(OSError):
-                self._keeper.control.send(b"kill")
+                self.keeper.control.send(protocol.KILL)
 
-    def finish(self) -> None:
-        """Read what is left in its pipes: nothing writes to them any more."""
-        for descriptor in [*self._buffers]:
-            while descriptor in self._buffers and self._read(descriptor):
-                pass
+    def read(self, pipe: int) -> bool:
+        """Read what there is in a pipe, and close it at its end. False if there was nothing."""
+        buffer = self.pipes[pipe]
+        most = LARGEST + 64 if buffer is self._output[2] else self.keeper.budget.output_bytes
+        try:
+            data = os.read(pipe, _AT_ONCE)
+        except BlockingIOError:
+            return False
+        buffer += data[: most - len(buffer)]
+        if len(buffer) == most:
+            self._over = True
+            self.kill()
+        if not data or self._over:
+            del self.pipes[pipe]
+            os.close(pipe)
+        return bool(data)
 
     def close(self) -> None:
         """Close the pipes that are left."""
-        for descriptor in [*self._buffers]:
-            self._close(descriptor)
+        while self.pipes:
+            os.close(self.pipes.popitem()[0])
 
     def outcome(self) -> Outcome:
         """Return what came of it."""
@@ -238,57 +239,21 @@ class Job:
             return replace(outcome, ended="output")
         return _with_result(outcome, result, self._nonce) if outcome.ended == "exit" else outcome
 
-    def _readers(self) -> int:
-        ours, theirs = os.pipe()
-        os.set_blocking(ours, False)
-        self._buffers[ours] = bytearray()
-        self._output.append(self._buffers[ours])
-        return theirs
-
-    def _read(self, descriptor: int) -> bool:
-        buffer = self._buffers[descriptor]
-        most = LARGEST + 64 if buffer is self._output[2] else self._keeper.budget.output_bytes
-        try:
-            data = os.read(descriptor, _AT_ONCE)
-        except BlockingIOError:
-            return False
-        buffer += data[: most - len(buffer)]
-        if len(buffer) == most:
-            self._over = True
-            self.kill()
-        if not data or self._over:
-            self._close(descriptor)
-        return bool(data)
-
-    def _close(self, descriptor: int) -> None:
-        del self._buffers[descriptor]
-        os.close(descriptor)
-
-
-def memory_file(content: bytes) -> int:
-    """Return a descriptor of a file in memory that can only be read."""
-    with os.fdopen(os.memfd_create("rewardkit"), "wb") as file:
-        file.write(content)
-        file.flush()
-        return os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY)
-
 
 def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
     """The outcome with what the program reported. It may have forged all but the nonce."""
-    kind, _, content = result.partition(b" ")
-    if kind == b"returned":
-        try:
-            return replace(ended, ended="returned", value=decode(content))
-        except Opaque as error:
-            return replace(ended, ended="opaque", value=str(error))
-    if kind in (b"opaque", b"missing"):
-        why = content[:1000].decode(errors="replace")
-        return replace(ended, ended="opaque" if kind == b"opaque" else "missing", value=why)
-    if kind == b"memory":
-        return replace(ended, ended="memory")
-    if nonce and content == nonce.encode():
-        return replace(ended, ended="completed")
-    return ended
+    kind, content = protocol.parse_result(result)
+    match kind:
+        case "returned":
+            try:
+                return replace(ended, ended="returned", value=decode(content))
+            except Opaque as error:
+                return replace(ended, ended="opaque", value=str(error))
+        case "opaque" | "missing":
+            return replace(ended, ended=kind, value=content[:1000].decode(errors="replace"))
+        case "memory":
+            return replace(ended, ended="memory")
+    return replace(ended, ended="completed") if nonce and content == nonce.encode() else ended
 
 
 def communicate(jobs: Sequence[Job]) -> None:
@@ -297,32 +262,34 @@ def communicate(jobs: Sequence[Job]) -> None:
         for job in jobs:
             job.start()
         wait = _SHORT  # most jobs end sooner, and then all of their output is read at once
-        while any(job.ended is None for job in jobs):
-            _act(jobs, wait)
+        while running := [job for job in jobs if job.ended is None]:
+            _wait(running, wait, [] if wait == _SHORT else jobs)
             wait = _LONG
             if jobs[0].ended is not None:
                 for job in jobs[1:]:
                     job.kill()
-        for job in jobs:
-            job.finish()
+        for job in jobs:  # nothing writes to their pipes any more
+            for pipe in [*job.pipes]:
+                while pipe in job.pipes and job.read(pipe):
+                    pass
     finally:
         for job in jobs:
             job.close()
 
 
-def _act(jobs: Sequence[Job], wait: int) -> None:
-    """Wait for the keepers, and unless the wait is short for pipes too, and do what they need."""
+def _wait(running: Sequence[Job], wait: int, read: Sequence[Job]) -> None:
+    """Wait for the keepers of running jobs and the pipes of those to read; do what they need."""
     poll = select.poll()
-    owners: dict[int, Job] = {}
-    for job in jobs:
-        pipes = job.pipes() if wait == _LONG else []
-        if job.ended is None:
-            pipes.append(job.control())
-        for descriptor in pipes:
-            owners[descriptor] = job
-            poll.register(descriptor, select.POLLIN)
+    keepers = {job.keeper.control.fileno(): job for job in running}
+    pipes = {pipe: job for job in read for pipe in job.pipes}
+    for descriptor in (*keepers, *pipes):
+        poll.register(descriptor, select.POLLIN)
     for descriptor, _ in poll.poll(wait):
-        owners[descriptor].act(descriptor)
-    for job in jobs:
+        if descriptor in pipes:
+            pipes[descriptor].read(descriptor)
+        else:
+            job = keepers[descriptor]
+            job.ended = job.keeper.reply()
+    for job in running:
         if job.ended is None:
             job.check_time()

@@ -36,10 +36,8 @@ from typing import Any, NoReturn
 
 from rewardkit.confinement import landlock
 from rewardkit.confinement.plain import LARGEST, Opaque, TooLarge, connect_jails, decode, encode
+from rewardkit.confinement.protocol import LINK, RESULT, frame_result, read_all, write_all
 from rewardkit.confinement.syscalls import drop_capabilities
-
-RESULT, LINK = 3, 4
-"""Descriptors: a pipe for what comes of a job; a socket to the other jail."""
 
 _COMMON = (
     *("string", "re", "datetime", "collections", "heapq", "bisect", "copy", "math", "random"),
@@ -116,15 +114,14 @@ class Program:
 
 
 def main(
-    message: bytes, program: Program | None, restrict: Restriction, failing: int, linked: bool
+    task: Sequence[str], program: Program | None, restrict: Restriction, failing: int, linked: bool
 ) -> NoReturn:
-    """Do what the message says in this process, and end it."""
+    """Do a task in this process, and end it."""
     status = 1
     try:
         restrict()
         os.closerange(LINK + linked, 256)
-        kind, *arguments = message.decode().split("\0")
-        status = _run(_TASKS[kind], program, arguments)
+        status = _run(_TASKS[task[0]], program, task[1:])
     except BaseException as error:  # the confinement failed: the keeper reads why
         with contextlib.suppress(OSError):
             os.write(failing, f"{type(error).__name__}: {error}".encode()[:2000])
@@ -138,27 +135,26 @@ def _run(task: Callable[..., bytes], program: Program | None, arguments: Sequenc
     try:
         result = task(program, arguments)
     except SystemExit as error:
-        status = _exit_status(error.code)
+        if error.code is None or isinstance(error.code, int):
+            status = (error.code or 0) & 0xFF
+        else:
+            status = 1
+            sys.stderr.write(f"{error.code}\n")
     except BaseException as error:  # the program may raise anything
         _show(error)
         status = 1
     try:
-        _finish()
-        _send(result)
+        if _thread._count():  # wait for threads, then do what is registered for the exit
+            threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.__stdout__):
+            if not getattr(stream, "closed", stream is None):
+                stream.flush()  # type: ignore[union-attr]
+        write_all(RESULT, result)
     except BaseException as error:  # the program's own code runs here, too
         _show(error)
         status = status or 1
     return status
-
-
-def _finish() -> None:
-    """Wait for threads, then do what is registered for the exit, as an interpreter does."""
-    if _thread._count():
-        threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.__stdout__):
-        if not getattr(stream, "closed", stream is None):
-            stream.flush()  # type: ignore[union-attr]
 
 
 def open_standard_streams() -> None:
@@ -188,27 +184,14 @@ def _open(file: Any, *arguments: Any, **named: Any) -> Any:
     return _io.open(file if number is None else os.dup(number), *arguments, **named)
 
 
-def _exit_status(code: object) -> int:
-    if code is None or isinstance(code, int):
-        return (code or 0) & 0xFF
-    sys.stderr.write(f"{code}\n")
-    return 1
-
-
 def _show(error: BaseException) -> None:
     if isinstance(error, MemoryError):
-        _send(b"memory ")
+        write_all(RESULT, frame_result("memory"))
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     with contextlib.suppress(BaseException):  # the exception's own code runs here
         traceback.print_exception(error.with_traceback(trace))
-
-
-def _send(message: bytes, descriptor: int = RESULT) -> None:
-    left = memoryview(message)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 _prelude = types.ModuleType("solution")
@@ -234,14 +217,6 @@ def _compiled(source: str, file: str) -> types.CodeType:
     return compile(source, file, "exec", dont_inherit=True)
 
 
-def read_all(descriptor: int) -> bytes:
-    """Return what is left to read."""
-    data = b""
-    while piece := os.read(descriptor, 2**16):
-        data += piece
-    return data
-
-
 def _read_input() -> Any:
     """What the caller sends in place of standard input, which then is at its end."""
     return marshal.loads(read_all(0))
@@ -249,7 +224,7 @@ def _read_input() -> Any:
 
 def _run_script(program: Program, arguments: Sequence[str]) -> bytes:
     program.execute()
-    return b"completed " + arguments[0].encode()
+    return frame_result("completed", arguments[0].encode())
 
 
 def _check(program: Program, arguments: Sequence[str]) -> bytes:
@@ -257,7 +232,7 @@ def _check(program: Program, arguments: Sequence[str]) -> bytes:
     sys.modules["solution"] = sys.modules[program.namespace["__name__"]]
     program.execute()
     exec(_compiled(tests, "program.py"), program.namespace)  # noqa: S102 - in its jail
-    return b"completed " + arguments[0].encode()
+    return frame_result("completed", arguments[0].encode())
 
 
 def _function(namespace: dict[str, Any], name: str) -> Callable[..., Any]:
@@ -275,9 +250,9 @@ def _call(program: Program, arguments: Sequence[str]) -> bytes:
     program.execute()
     value = _function(program.namespace, arguments[0])(*values)
     try:
-        return b"returned " + encode(_awaited(value))
+        return frame_result("returned", encode(_awaited(value)))
     except Opaque as error:
-        return f"opaque {error}".encode()
+        return frame_result("opaque", str(error).encode())
 
 
 def _serve(program: Program, _: Sequence[str]) -> bytes:
@@ -287,7 +262,7 @@ def _serve(program: Program, _: Sequence[str]) -> bytes:
     iterators: list[Iterator[object]] = []
     with open(LINK, "rb", closefd=False) as link:
         for line in link:
-            _send(_answer(program.namespace, iterators, *decode(line)) + b"\n", LINK)
+            write_all(LINK, _answer(program.namespace, iterators, *decode(line)) + b"\n")
     return b""
 
 
@@ -363,9 +338,9 @@ def _test(program: Program, arguments: Sequence[str]) -> bytes:
         exec(_compiled(text, "tests.py"), tests)  # noqa: S102 - in its jail
     except ImportError as error:
         if not _raised_by_program(error):
-            _send(f"missing {type(error).__name__}: {error}".encode())
+            write_all(RESULT, frame_result("missing", f"{type(error).__name__}: {error}".encode()))
         raise
-    return b"completed " + arguments[0].encode()
+    return frame_result("completed", arguments[0].encode())
 
 
 def _raised_by_program(error: BaseException) -> bool:
@@ -400,10 +375,10 @@ def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[st
         raise ProgramFailed(f"an argument can't cross: {error}") from None
     except Opaque as error:
         if not _is_of_program(error.value):
-            _send(f"opaque an argument can't cross: {error}".encode())
+            write_all(RESULT, frame_result("opaque", f"an argument can't cross: {error}".encode()))
         raise ProgramFailed(f"an argument can't cross: {error}") from None
     try:
-        _send(question + b"\n", LINK)
+        write_all(LINK, question + b"\n")
         outcome, value, after = decode(link.readline(LARGEST + 1))
     except (OSError, Opaque, ValueError, TypeError) as error:
         raise ProgramFailed(f"the program gave no answer: {error}") from None

@@ -33,11 +33,10 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from typing import Any, NamedTuple, NoReturn
 
-from rewardkit.confinement import landlock, namespaces, program, seccomp
+from rewardkit.confinement import landlock, namespaces, program, protocol, seccomp
 from rewardkit.confinement.syscalls import SET_DEATH_SIGNAL, SET_SUBREAPER, fork, prctl
 
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
-LONGEST_REQUEST = 2**14
 _HIGH = 100  # descriptors from here on belong to the keeper; a job closes them
 _INTERVAL = 0.02  # seconds between two looks at the number of a job's threads
 
@@ -76,7 +75,7 @@ def main(isolation: str, *options: str) -> None:
     gc.collect()
     gc.freeze()
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        message, descriptors, _, _ = socket.recv_fds(control, protocol.LONGEST, 2)
         if not message:
             return
         if refused:
@@ -90,7 +89,7 @@ def main(isolation: str, *options: str) -> None:
 def _tell(control: int, **reply: object) -> None:
     """Send the caller a message."""
     with contextlib.suppress(OSError):
-        os.write(control, json.dumps(reply).encode())
+        os.write(control, protocol.frame_reply(**reply))
 
 
 class _Packages:
@@ -131,7 +130,7 @@ def _enter(isolation: str, readable: Sequence[str]) -> tuple[Place, str]:
         elif isolation == "landlock" and not landlock.version():
             refused = "this kernel has no Landlock, or it is not switched on"
         elif isolation == "landlock":
-            rules = _moved(landlock.ruleset(_rights(readable)))
+            rules = _out_of_the_way(landlock.ruleset(_rights(readable)))
     except OSError as error:
         refused = str(error)
     confines = isolation != "none"
@@ -164,12 +163,12 @@ class Keeper:
     """The process of a jail that forks its jobs; process 1 where it has namespaces."""
 
     def __init__(self, control: int, job: int, place: Place) -> None:
-        self._control = _moved(control)
+        self._control = _out_of_the_way(control)
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, self._control)
         self._place = place
-        self._processes = _moved(place.processes)
+        self._processes = _out_of_the_way(place.processes)
         self._namespaces = place.isolation == "namespaces"
-        self._job: dict[str, Any] = marshal.loads(program.read_all(job))
+        self._job: dict[str, Any] = marshal.loads(protocol.read_all(job))
         self._limits: dict[str, Any] = self._job["limits"]
         self._python = self._job["do"] == "python"
         self._alone = self._python and place.isolation != "none"  # its jobs can't start processes
@@ -186,7 +185,7 @@ class Keeper:
             _tell(self._control, stage="ready")
             if self._python:
                 self._program = program.Program(self._job)
-            if self._tired():
+            if self._has_little_time_left():
                 _tell(self._control, ended="timeout")
             else:
                 _tell(self._control, stage="loaded")
@@ -205,15 +204,15 @@ class Keeper:
         prctl(SET_SUBREAPER, 1)
         own = os.readlink("self", dir_fd=self._processes)
         children = os.open(f"{own}/task/{own}/children", os.O_RDONLY, dir_fd=self._processes)
-        self._children = _moved(children)
+        self._children = _out_of_the_way(children)
         readable, writable = os.pipe()
-        self._failure, self._failing = _moved(readable), _moved(writable)
+        self._failure, self._failing = _out_of_the_way(readable), _out_of_the_way(writable)
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)
         self._poll.register(self._failure, select.POLLIN)
-        for number in (program.RESULT, program.LINK):  # so that no descriptor comes to lie there
+        for number in (protocol.RESULT, protocol.LINK):  # so that no descriptor comes to lie there
             os.dup2(0, number)
-        os.closerange(program.LINK + 1, _HIGH)
+        os.closerange(protocol.LINK + 1, _HIGH)
         if self._python:
             os.chdir("/")
             self._confine()
@@ -230,30 +229,30 @@ class Keeper:
 
     def _serve(self) -> bool:
         """Run one job and report how it ended. False when the caller has closed the jail."""
-        message, ancillary, _, _ = self._socket.recvmsg(LONGEST_REQUEST, 64)
-        if message == b"kill":  # for a job that has ended by itself
+        message, ancillary, _, _ = self._socket.recvmsg(protocol.LONGEST, 64)
+        if message == protocol.KILL:  # for a job that has ended by itself
             return True
         if not message:
             return False
-        cpu, wall, message = message.split(b"\0", 2)
+        cpu, wall, task = protocol.parse_request(message)
         descriptors = struct.unpack(f"{len(ancillary[0][2]) // 4}i", ancillary[0][2])
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
-        os.closerange(program.LINK + 1, _HIGH)
+        os.closerange(protocol.LINK + 1, _HIGH)
         if not self._python:
-            self._prepare(message)
-        linked = len(descriptors) > program.LINK
+            self._prepare(task[0])
+        linked = len(descriptors) > protocol.LINK
         try:
             child = fork()
         except OSError as error:
             _tell(self._control, failed=str(error), used_up=True)
             return False
         if child == 0:
-            program.limit(resource.RLIMIT_CPU, max(1, math.ceil(float(cpu))))
-            program.main(message, self._program, self._restrict, self._failing, linked)
+            program.limit(resource.RLIMIT_CPU, max(1, math.ceil(cpu)))
+            program.main(task, self._program, self._restrict, self._failing, linked)
         if linked:  # the other jail must notice when the job ends
-            os.dup2(program.RESULT, program.LINK)
-        os.write(self._control, self._watch(child, float(cpu), float(wall)))
+            os.dup2(protocol.RESULT, protocol.LINK)
+        _tell(self._control, **self._watch(child, cpu, wall))
         return True
 
     def _restrict(self) -> None:
@@ -266,39 +265,32 @@ class Keeper:
         elif self._place.restrict is not None:
             self._place.restrict()
 
-    def _prepare(self, message: bytes) -> None:
+    def _prepare(self, kind: str) -> None:
         """Prepare the folder of builds, the rules for its files and the filter for a command."""
-        kind = message.partition(b"\0")[0].decode()
+        confines = self._place.isolation != "none"
         if self._scratch is None:
-            self._scratch = self._make_scratch()
+            if self._namespaces:  # in memory, where this process may mount
+                namespaces.mount_tmpfs(namespaces.SCRATCH, 2**28)
+                self._scratch = namespaces.SCRATCH
+            else:
+                self._scratch = importlib.import_module("tempfile").mkdtemp(
+                    prefix="rewardkit-jail-"
+                )
             os.chdir(self._scratch)
         if self._rules is not None:
             os.close(self._rules)
-        self._rules = self._command_rules(kind, self._scratch)
-        if self._place.isolation != "none":
+            self._rules = None
+        if confines and landlock.version():
+            read = landlock.READ | landlock.EXECUTE
+            own = (self._scratch, read if kind == "execute" else landlock.ALL)
+            rights = [*_rights(self._place.readable, read), own]
+            self._rules = _out_of_the_way(landlock.ruleset(rights))
+        elif confines and kind == "execute":
+            namespaces.make_read_only(self._scratch)
+        if confines:
             self._filter = seccomp.installer(seccomp.listed(kind))
 
-    def _make_scratch(self) -> str:
-        """Make the folder of builds, in memory where this process may mount."""
-        if not self._namespaces:
-            folder: str = importlib.import_module("tempfile").mkdtemp(prefix="rewardkit-jail-")
-            return folder
-        namespaces.mount_tmpfs(namespaces.SCRATCH, 2**28)
-        return namespaces.SCRATCH
-
-    def _command_rules(self, kind: str, scratch: str) -> int | None:
-        """Return the rules for the files of a kind of commands, if any."""
-        if self._place.isolation == "none":
-            return None
-        if not landlock.version():
-            if kind == "execute":
-                namespaces.make_read_only(scratch)
-            return None
-        read = landlock.READ | landlock.EXECUTE
-        own = (scratch, read if kind == "execute" else landlock.ALL)
-        return _moved(landlock.ruleset([*_rights(self._place.readable, read), own]))
-
-    def _watch(self, child: int, cpu_seconds: float, wall_seconds: float) -> bytes:
+    def _watch(self, child: int, cpu_seconds: float, wall_seconds: float) -> dict[str, Any]:
         """Wait until the job ends or passes a limit; end all that is left of it, and tell how."""
         start = time.monotonic()
         process = os.pidfd_open(child)
@@ -318,14 +310,15 @@ class Keeper:
             os.kill(child, signal.SIGKILL)
             cause = os.read(self._failure, 4096).decode(errors="replace")
             self._end(child)
-            return json.dumps({"failed": cause}).encode()
+            return {"failed": cause}
         if events and process not in ready:
             ended = "killed"  # the caller wants it, or has gone
-        return self._told(ended, time.monotonic() - start, cpu_seconds, *self._end(child))
+        return self._describe_end(ended, time.monotonic() - start, cpu_seconds, *self._end(child))
 
-    def _told(
+    def _describe_end(
         self, ended: str, seconds: float, cpu_seconds: float, status: int, used: Any
-    ) -> bytes:
+    ) -> dict[str, Any]:
+        """The reply for the caller; "spent" is a keeper that must run no other job."""
         cpu = used.ru_utime + used.ru_stime
         signalled = os.WIFSIGNALED(status)
         number = os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
@@ -334,13 +327,11 @@ class Keeper:
         if not ended and (by_time or late):
             ended = "timeout"
         ended = ended or ("signal" if signalled else "exit")
-        spent = self._tired() or (self._empty and self._empty != _traces())
-        return (
-            f'{{"ended": "{ended}", "status": {number}, "cpu_seconds": {cpu:.6f}, '
-            f'"seconds": {seconds:.6f}, "spent": {int(bool(spent))}}}'
-        ).encode()
+        spent = self._has_little_time_left() or (self._empty and self._empty != _traces())
+        facts = {"status": number, "cpu_seconds": cpu, "seconds": seconds, "spent": bool(spent)}
+        return {"ended": ended, **facts}
 
-    def _tired(self) -> bool:
+    def _has_little_time_left(self) -> bool:
         """Whether this process has used much of the time that each of its jobs has."""
         most: float = self._limits["cpu_seconds"]
         return self._python and 2 * time.process_time() > most
@@ -384,7 +375,7 @@ def _traces() -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _moved(descriptor: int) -> int:
+def _out_of_the_way(descriptor: int) -> int:
     """Move a descriptor out of the way of a job's."""
     moved: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     os.close(descriptor)

@@ -27,7 +27,7 @@ from rewardkit.confinement import (
     plain,
     refusal,
 )
-from rewardkit.confinement.jobs import Keeper
+from rewardkit.confinement.jobs import KeeperSocket
 from rewardkit.confinement.plain import DEEPEST, TooLarge, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
 from tests.confinement.hacking_programs import SEND, TRUNCATE
@@ -184,7 +184,7 @@ def test_a_keeper_that_ends_as_it_compiles_is_the_programs_fault(
         theirs.send(json.dumps(message).encode())
     theirs.close()
     with ours:
-        keeper = Keeper(ours, Budget())
+        keeper = KeeperSocket(ours, Budget())
         while (reply := keeper.reply()) is None:
             pass
         assert reply == said

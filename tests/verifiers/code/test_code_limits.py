@@ -146,15 +146,15 @@ def test_what_fails_once_is_judged_again(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_program_is_blamed_for_a_process_that_cannot_start(
     times: int, correct: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reply = jobs.Keeper.reply
+    reply = jobs.KeeperSocket.reply
     refused = iter([True] * times)
 
-    def replying(self: jobs.Keeper) -> dict[str, Any] | None:
+    def replying(self: jobs.KeeperSocket) -> dict[str, Any] | None:
         said = reply(self)
         starved = {"failed": "Resource temporarily unavailable", "used_up": True}
         return starved if said and next(refused, False) else said
 
-    monkeypatch.setattr(jobs.Keeper, "reply", replying)
+    monkeypatch.setattr(jobs.KeeperSocket, "reply", replying)
     (verdict,) = judged([READ_ADD], ADD)
     assert verdict.correct is correct, verdict.message
 
