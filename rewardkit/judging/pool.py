@@ -152,12 +152,16 @@ class WorkerHandle:
         partial: Verdict | None = None
         try:
             while True:
-                reply = self._receive(deadline)
-                if isinstance(reply.outcome, Crash):
-                    return self._explained(reply.outcome, deadline)
+                try:
+                    reply = self._reply(deadline.wait())
+                except TimeoutError:
+                    continue
+                outcome = reply.outcome
+                if isinstance(outcome, Crash):
+                    return self._explained(outcome, deadline)
                 if reply.is_last:
-                    return reply.outcome
-                partial = reply.outcome
+                    return outcome
+                partial = outcome
         except LimitPassed as error:
             self.alive = False
             late = self._late_verdict()
@@ -178,11 +182,6 @@ class WorkerHandle:
         used_up = crash.alone and killed_for_memory() > self._killed_for_memory
         return replace(crash, seconds=deadline.elapsed(), used_up=used_up)
 
-    def _receive(self, deadline: Deadline) -> Reply:
-        while True:
-            with contextlib.suppress(TimeoutError):
-                return self._reply(deadline.wait())
-
     def _late_verdict(self) -> Verdict | None:
         """The verdict that arrived while this process itself wasn't running."""
         with contextlib.suppress(OSError, EOFError, FrameError):
@@ -196,7 +195,7 @@ class WorkerHandle:
         of_request = reply.item == 0 and isinstance(reply.outcome, Crash)
         if reply.item != self._item and not of_request:
             raise FrameError("it is about another text")
-        self._time = reply.time
+        self._time = ProcessTime(reply.computed, reply.waited)
         return reply
 
 

@@ -28,7 +28,7 @@ from typing import cast
 from rewardkit.available_resources import too_low_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
-from rewardkit.judging.deadline import ProcessTime, own_time
+from rewardkit.judging.deadline import own_time
 from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
@@ -39,20 +39,11 @@ LARGEST_REPLY = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An outcome, whether it is the last one about its text, and the worker's time until then.
+    """What a worker sends about a text: a verdict, or a crash with its message and partial verdict.
 
     `item` is the id of the text in the request; 0 if the request itself couldn't be read.
+    `computed` and `waited` are the worker's time until then.
     """
-
-    item: int
-    outcome: Outcome
-    is_last: bool
-    time: ProcessTime
-
-
-@dataclass(frozen=True, slots=True)
-class _PlainReply:
-    """The fields of a reply as JSON; `verdict` is a crash's `partial` if there is a `crash`."""
 
     item: int
     verdict: Verdict | None
@@ -62,20 +53,29 @@ class _PlainReply:
     computed: float
     waited: float
 
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict or the crash. FrameError if there is neither."""
+        if self.crash is not None:
+            return Crash(self.crash, self.verdict, alone=self.alone)
+        if self.verdict is None:
+            raise FrameError("there is no verdict")
+        return self.verdict
 
-def encoded(reply: Reply) -> bytes:
-    """The reply as JSON. TypeError or ValueError for a verdict that is too large, or not plain."""
-    outcome = reply.outcome
+
+def encoded(item: int, outcome: Outcome, *, is_last: bool) -> bytes:
+    """A `Reply` as JSON. TypeError or ValueError for a verdict that is too large, or not plain."""
     crash = outcome if isinstance(outcome, Crash) else None
     verdict = outcome.partial if isinstance(outcome, Crash) else outcome
+    time = own_time()
     fields = {
-        "item": reply.item,
-        "verdict": None if verdict is None else _plain(verdict),
+        "item": item,
+        "verdict": verdict and _plain(verdict),
         "crash": crash and crash.message,
         "alone": crash is not None and crash.alone,
-        "is_last": reply.is_last,
-        "computed": reply.time.computed,
-        "waited": reply.time.waited,
+        "is_last": is_last,
+        "computed": time.computed,
+        "waited": time.waited,
     }
     content = json.dumps(fields).encode()
     _check_size(len(content))
@@ -100,18 +100,11 @@ def decoded(content: bytes) -> Reply:
 
     try:
         try:
-            plain = msgspec.json.decode(content, type=_PlainReply)
+            return msgspec.json.decode(content, type=Reply)
         except msgspec.DecodeError:  # half a surrogate, perhaps, which only Python's JSON takes
-            plain = msgspec.convert(json.loads(content), _PlainReply)
-        time = ProcessTime(plain.computed, plain.waited)
-        if plain.crash is not None:
-            crash = Crash(plain.crash, plain.verdict, alone=plain.alone)
-            return Reply(plain.item, crash, plain.is_last, time)
-        if plain.verdict is None:
-            raise ValueError("there is no verdict")
+            return msgspec.convert(json.loads(content), Reply)
     except (ValueError, RecursionError, MemoryError) as error:  # it may be nested without end
         raise FrameError(f"it isn't in a worker's form: {error}") from None
-    return Reply(plain.item, plain.verdict, plain.is_last, time)
 
 
 def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
@@ -126,24 +119,20 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
                 for outcome, is_last in run_stages(verifier, text, sample):
                     if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
                         os._exit(0)
-                    _reply(channel, item, outcome, is_last)
+                    try:
+                        content = encoded(item, outcome, is_last=is_last)
+                    except MemoryError:
+                        raise
+                    except Exception as error:  # a verdict holds whatever its verifier put there
+                        content = encoded(item, raised(error), is_last=True)
+                    channel.send(content)
     except (EOFError, OSError):
         os._exit(0)
     except Exception as error:  # no memory, or a column's class can't be imported here
         with contextlib.suppress(Exception):
-            channel.send(encoded(Reply(0, raised(error), True, ProcessTime())))
+            channel.send(encoded(0, raised(error), is_last=True))
     finally:
         os._exit(1)
-
-
-def _reply(channel: FrameChannel, item: int, outcome: Outcome, is_last: bool) -> None:
-    try:
-        content = encoded(Reply(item, outcome, is_last, own_time()))
-    except MemoryError:
-        raise
-    except Exception as error:  # a verdict may hold anything that its verifier put there
-        content = encoded(Reply(item, raised(error), True, own_time()))
-    channel.send(content)
 
 
 STACK = 8 * 2**20
