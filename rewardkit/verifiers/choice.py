@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.exact import Normalisation
+from rewardkit.verifiers.exact import Normalisation, unwrapped
 from rewardkit.verifiers.reading import answer_block, boxes
 from rewardkit.verifiers.stated import (
     LAST_PART,
@@ -21,7 +21,6 @@ from rewardkit.verifiers.stated import (
     standing_boxes,
     stated,
     stated_answer,
-    unwrapped,
 )
 
 SHORT = 40
@@ -256,7 +255,8 @@ class Choice(Bounded):
         answer = (text if block is None else block).strip()
         stated = stated_letters(answer)
         if self.reading == "lenient":
-            letter = named_option(answer, sample.columns.get(self.options))
+            column = sample.columns.get(self.options)
+            letter = named_option(answer, column) if column else None
         else:
             letter = _exact_letter(answer) if len(stated) < 2 else None
         if letter:

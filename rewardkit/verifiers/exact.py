@@ -12,10 +12,22 @@ from typing import Literal
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.reading import last_match
-from rewardkit.verifiers.stated import Reading, stated_answer, unwrapped
+from rewardkit.verifiers.stated import Reading, stated_answer
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+_WRAPPERS = " \t\r\n*_`\"'“”‘’$"
+
+
+def unwrapped(answer: str) -> str:
+    """Return an answer without the quotes, stars and final full stop around it.
+
+    >>> unwrapped("**Oslo**.")
+    'Oslo'
+    """
+    return answer.strip(_WRAPPERS).rstrip(".").strip(_WRAPPERS)
 
 
 @dataclass(frozen=True, slots=True)

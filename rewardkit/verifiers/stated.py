@@ -63,6 +63,7 @@ Take = Callable[[str, int, int], Found | None]
 class Language:
     """The patterns of one language."""
 
+    marks: re.Pattern[str]
     announcement: re.Pattern[str]
     copula: re.Pattern[str]
     filler: re.Pattern[str]
@@ -98,6 +99,7 @@ class Language:
         new_clause = words("because", "contrast")
         comma = r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if spaced else "[,，、](?![0-9])"
         return cls(
+            marks=compiled(words("announcement", "praise")),
             announcement=compiled(words("announcement")),
             copula=compiled(
                 rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
@@ -251,9 +253,11 @@ class _Statements:
 
     def last(self, *, at_end: bool) -> str | None:
         """Return the answer that stands at the end."""
+        expected = [language for language in (self.language, load_language("en")) if language]
         for start, end in self.sentences:
-            if (language := self.language_at(start, end)) is not None:
-                self._read(language, start, end)
+            known = self.spoken or end == len(self.masked)  # the last sentence may be in another
+            if known or any(one.marks.search(self.masked, start, end) for one in expected):
+                self._read(self.language_at(start, end), start, end)
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
         if at_end and self.announced_at < start:
             self.answer = self._at_end(start, end) or self.answer
@@ -263,10 +267,13 @@ class _Statements:
         """The language of a sentence, else that of the whole text."""
         return language_of(self.masked[start:end].replace(_MASK, " ")) or self.language
 
-    def _read(self, language: Language, start: int, end: int) -> None:
+    def _read(self, language: Language | None, start: int, end: int) -> None:
         """Read a sentence that may announce an answer, correct it or take it back."""
+        if language is None:
+            return
         *_, noun = (None, *language.announcement.finditer(self.masked, start, end))
-        if self._praised(language, start, end):
+        praised = language.praise.search(self.masked, start, end)
+        if praised and self._praised(language, start, end):
             return
         if noun is not None:
             self._announced(language, start, noun, end)
@@ -499,6 +506,8 @@ def standing_boxes(text: str) -> list[str]:
     spans, last_opened = box_spans(text)
     if last_opened > (spans[-1][0] if spans else -1):
         return []
+    if len(spans) == 1 and (only := unnested(text[slice(*spans[0])])).isdigit():
+        return [only]
     kept: list[str] = []
     ended, only_marks = 0, True
     for start, end in spans:
@@ -574,7 +583,6 @@ def stated_answer(text: str, reading: Reading = "strict") -> str:
 
 
 _MARKER = re.compile("####")
-_WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 
 _ARTICLES = re.compile(r"(?<![\w])(?:(?:the|an?)\s+)+\Z", re.IGNORECASE)
@@ -584,12 +592,3 @@ def _words(text: str, start: int, end: int) -> Found | None:
     articles = _ARTICLES.search(text[:start])
     clause = text[articles.start() if articles else start : end].strip(_MARKS)
     return Found(clause, end) if clause else None
-
-
-def unwrapped(answer: str) -> str:
-    """Return an answer without the quotes, stars and final full stop around it.
-
-    >>> unwrapped("**Oslo**.")
-    'Oslo'
-    """
-    return answer.strip(_WRAPPERS).rstrip(".").strip(_WRAPPERS)
