@@ -92,9 +92,9 @@ class Finding:
         cls, name: str, severity: Severity, case: Case, expected: str, got: str, command: str = ""
     ) -> Finding:
         """The finding in a case, whose reference is JSON if it is a list or an object."""
-        reference = reference_text(case)
-        texts = (case.family, case.completion, reference, expected, got, command)
-        return cls(name, severity, *texts)
+        value = case.reference
+        reference = value if isinstance(value, str) else json.dumps(value, default=str)
+        return cls(name, severity, case.family, case.completion, reference, expected, got, command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,3 @@ def finding(name: str, case: Case, judged: Judged, command: str) -> Finding:
     got = judged.failure if judged.correct is None and judged.failure else WORDS[judged.correct]
     text = f"{got}: {judged.explanation}" if judged.explanation else got
     return Finding.of(name, severity, case, WORDS[case.right], text, command)
-
-
-def reference_text(case: Case) -> str:
-    """The reference as text: JSON if it is a list or an object."""
-    value = case.reference
-    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -34,7 +34,6 @@ from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, rea
 from rewardkit.audit.targets import Target, VerifierTarget, resolve_target
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.metrics.names import words
-from rewardkit.resolve import known_names
 
 KINDS = ("math", "choice", "number", "text", "code", "instructions", "tools", "json")
 
@@ -364,14 +363,11 @@ class Commands:
         ]
 
     def of_case(self, case: Case) -> str:
-        """The line that judges a case, or the one that repeats its family if that is too long.
-
-        A case for one of our verifiers is repeated by `rewardkit verify`, unless its text can't be
-        an argument.
-        """
-        is_ours = self.target in known_names() and self.options.threshold is None
-        words_of = _verify if is_ours and _is_plain(case) else _audit
-        line = shlex.join(words_of(self.words, case))
+        """The line that judges a case, or the one that repeats its family if that is too long."""
+        fields = {"completion": case.completion, "reference": case.reference}
+        columns = {"columns": dict(case.columns)} if case.columns else {}
+        text = json.dumps({**fields, **columns}, default=str)
+        line = shlex.join(["rewardkit", "audit", *self.words, "--case", text])
         return line if len(line.encode()) < LONGEST_ARGUMENT else self.of_family(case.family)
 
     def of_family(self, family: str) -> str:
@@ -421,23 +417,3 @@ def _second(
 
 LONGEST_ARGUMENT = 100_000
 """Characters of a case that fit on a command line; Linux allows 131,072 bytes."""
-
-
-def _is_plain(case: Case) -> bool:
-    texts = (case.completion, case.reference)
-    return case.completion != "-" and all(
-        isinstance(text, str) and text.isprintable() for text in texts
-    )
-
-
-def _verify(target: Sequence[str], case: Case) -> list[str]:
-    columns = [f"--column={name}={json.dumps(value)}" for name, value in case.columns.items()]
-    parameters = [word for word in target if word.startswith("--verifier-arg=")]
-    words = ["rewardkit", "verify", target[0], *parameters, f"--reference={case.reference}"]
-    return [*words, *columns, "--", case.completion]
-
-
-def _audit(target: Sequence[str], case: Case) -> list[str]:
-    fields = {"completion": case.completion, "reference": case.reference}
-    columns = {"columns": dict(case.columns)} if case.columns else {}
-    return ["rewardkit", "audit", *target, "--case", json.dumps({**fields, **columns}, default=str)]

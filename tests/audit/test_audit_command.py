@@ -64,13 +64,6 @@ def test_every_printed_command_repeats_its_finding(tmp_path: Path) -> None:
         assert replayed(one["command"]) == (1 if one["expected"] == "right" else 0), one
 
 
-def test_the_commands_of_our_verifiers_are_those_of_verify() -> None:
-    plain = as_json("choice", "--per-family", 3, "--family", "spelling: in brackets")
-    (found, *_) = plain["findings"]
-    assert found["command"].startswith("rewardkit verify choice --reference=")
-    assert replayed(found["command"]) == 1
-
-
 @pytest.mark.parametrize("text", ["-", "--help", "", "a\nb", "it's", "\x00", "\ud800", "$(x) `y`"])
 def test_any_text_can_be_repeated(text: str) -> None:
     case = Case("any", text, text, right=True, columns={"options": ["x", "'y'"]})
