@@ -35,7 +35,7 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
     ],
     "audit": [("generators",)],
     "verifiers/math": [("numbers",), ("comparison",)],
-    "trainers": [("rewards", "evaluation"), ("recipes",), ("rollouts",), ("training",)],
+    "trainers": [("rewards", "evaluation"), ("recipes",), ("training",)],
 }
 HEAVY = {
     "aiohttp",
@@ -56,7 +56,6 @@ HEAVY = {
 AT_THE_EDGE = {
     "trainers/evaluation/callback.py",  # a subclass of transformers' callback
     "trainers/recipe_trainer.py",  # subclasses of TRL's trainer: their base must be there
-    "trainers/rollouts/callback.py",  # a subclass of transformers' callback
     "trainers/training/trainer_callbacks.py",  # subclasses of transformers' callback
 }
 FILES = sorted(ROOT.rglob("*.py"))

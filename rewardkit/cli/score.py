@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import json
-import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +16,6 @@ from rewardkit.cli.arguments import (
     FAILED,
     echo,
     fail_with,
-    key_values,
     merge_shards,
     resumable,
     show_tasks,
@@ -30,7 +27,7 @@ from rewardkit.cli.options import (
     refuse_given,
     with_options,
 )
-from rewardkit.errors import UnknownName, UsageError
+from rewardkit.errors import UsageError
 from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.options import FolderOptions, VerdictOptions
 from rewardkit.thinking import Thinking, ThinkingTags
@@ -39,191 +36,6 @@ from rewardkit.verdict_tables import WORD, short_text
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.agreement import Agreement
     from rewardkit.harness.scoring.score import ScoreResult
-    from rewardkit.harness.store.rollouts import RolloutRecord
-    from rewardkit.trainers.rollouts.replay import Replay, ReplayedStep
-
-MOST_LINES = 12
-"""Maximum number of lines of the table of steps."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayOptions:
-    """The options of `score` for a training: other rewards or weights."""
-
-    task: str | None
-    task_args: Mapping[str, Any]
-    reference_field: str | None
-    verdict: VerdictOptions
-    weights: Mapping[str, float]
-
-    def __post_init__(self) -> None:
-        if self.task and self.verdict.verifier:
-            raise UsageError("a training takes --task or --verifier, not both; leave one out")
-        if self.task_args:
-            from rewardkit.harness.run.options import task_with_arguments  # loads plugins
-
-            task_with_arguments((self.task,) if self.task else (), self.task_args)
-        if self.verdict.verifier_args and not self.verdict.verifier:
-            raise UsageError("--verifier-arg sets a verifier's parameters; add --verifier NAME")
-        if self.reference_field and not (self.task or self.verdict.verifier):
-            raise UsageError(
-                "--reference-field needs --task or --verifier; add one of them, or leave it out"
-            )
-        if self.verdict.timeout and not (self.task or self.verdict.verifier):
-            raise UsageError(
-                "--timeout needs --task or --verifier here: a training's rewards keep their own"
-            )
-
-
-def weights_by_name(pairs: Iterable[str]) -> dict[str, float]:
-    """Parse `NAME=WEIGHT` arguments. UsageError for a weight that isn't a finite number."""
-    weights: dict[str, float] = {}
-    for name, value in key_values(pairs, "--reward-weight").items():
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value):
-            raise UsageError(f"the weight in --reward-weight {name}={value} isn't a number")
-        weights[name] = float(value)
-    return weights
-
-
-def replay_training(
-    training: Path, options: ReplayOptions, folder: FolderOptions, *, quiet: bool, as_json: bool
-) -> None:
-    """Replay, print the figures, and write them if there is an output folder."""
-    from rewardkit.harness.store.rollouts import read_record
-    from rewardkit.trainers.rollouts.replay import check_folder, replay, write_replay
-    from rewardkit.trainers.training.training_plan import check_installed
-
-    check_installed()
-    if folder.output_dir:
-        check_folder(Path(folder.output_dir), overwrite=folder.overwrite)
-    functions, weights = _rewards(read_record(training), options)
-    result = replay(
-        training,
-        reward_funcs=functions,
-        reward_weights=weights,
-        on_step=None if quiet else _show_step,
-    )
-    if folder.output_dir:
-        write_replay(result, Path(folder.output_dir))
-    if as_json:
-        echo(json.dumps(result.as_json()))
-        return
-    _print_replay(result)
-    if folder.output_dir:
-        echo(str(Path(folder.output_dir)))
-
-
-def _rewards(
-    record: RolloutRecord, options: ReplayOptions
-) -> tuple[list[Any] | None, list[float] | None]:
-    """The reward functions of the replay and their weights; None for those of the training."""
-    if options.task or options.verdict.verifier:
-        functions, weights = _other_functions(record, options)
-    elif options.weights:
-        functions = [reward.name for reward in record.rewards]
-        weights = [reward.weight for reward in record.rewards]
-    else:
-        return None, None
-    names = [getattr(function, "__name__", function) for function in functions]
-    for name in options.weights:
-        if name not in names:
-            raise UnknownName.among("reward of this replay", name, names)
-    return functions, [
-        options.weights.get(name, weight) for name, weight in zip(names, weights, strict=True)
-    ]
-
-
-def _other_functions(
-    record: RolloutRecord, options: ReplayOptions
-) -> tuple[list[Any], list[float]]:
-    """The functions of the task or verifier; other packages' functions stay as recorded."""
-    from rewardkit import registry
-    from rewardkit.trainers import reward_funcs
-
-    installed, verdict = registry.installed(), options.verdict
-    given: dict[str, Any] = {"reference": options.reference_field, "timeout": verdict.timeout}
-    if options.task:
-        task = installed.task(options.task, **options.task_args)
-        reading = _reading(record, options.task)
-        functions, weights = reward_funcs(task, reading=reading, **given)
-    else:
-        verifier = installed.verifier(str(verdict.verifier), **verdict.verifier_args)
-        functions, weights = reward_funcs(verifier, **given)
-    foreign = [reward for reward in record.rewards if reward.origin is None]
-    return (
-        [*functions, *(reward.name for reward in foreign)],
-        [*weights, *(reward.weight for reward in foreign)],
-    )
-
-
-def _reading(record: RolloutRecord, task: str) -> str | None:
-    """The answer style that the training's prompt asked for, if it was this task's."""
-    for reward in record.rewards:
-        arguments = reward.origin["arguments"] if reward.origin else {}
-        if arguments.get("task") == task:
-            reading: str | None = arguments.get("reading")
-            return reading
-    return None
-
-
-def _show_step(step: int) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\rstep {step} ")
-
-
-def _print_replay(replay: Replay) -> None:
-    from rewardkit.console import console
-
-    total, judged = len(replay.rows), replay.judged
-    out = console()
-    out.print(_table(replay))
-    if replay.kept_as_recorded:
-        out.print(f"as recorded: {', '.join(replay.kept_as_recorded)}")
-    out.print(f"{judged:,} of {total:,} completions have a text to judge")
-    for count, what, first in (
-        (replay.changed_rewards, "another reward", replay.first_changed_reward),
-        (replay.changed_signs, "an advantage of another sign", replay.first_changed_sign),
-    ):
-        since = "" if first is None else f", from step {first} on"
-        out.print(f"{count:,} of {judged:,} would have had {what}{since}")
-    if replay.reproduced < total:
-        out.print(
-            f"! the recorded advantages of {total - replay.reproduced:,} completions differ from "
-            "those that the trainer computes here from the recorded rewards: another trainer "
-            "computed them, or another device rounded them differently",
-            style="yellow",
-        )
-
-
-def _table(replay: Replay) -> Any:
-    from rich.table import Table
-
-    table = Table("steps", title=f"rewards: {', '.join(replay.names)}", title_justify="left")
-    for column in ("completions", "other reward", "other sign", "mean reward", "replayed"):
-        table.add_column(column, justify="right")
-    steps = replay.steps
-    size = max(1, -(-len(steps) // MOST_LINES))
-    for start in range(0, len(steps), size):
-        table.add_row(*_line(steps[start : start + size]))
-    return table
-
-
-def _line(steps: list[ReplayedStep]) -> list[str]:
-    first, last = steps[0].step, steps[-1].step
-    return [
-        str(first) if first == last else f"{first}–{last}",
-        f"{sum(step.completions for step in steps):,}",
-        f"{sum(step.changed_rewards for step in steps):,}",
-        f"{sum(step.changed_signs for step in steps):,}",
-        _mean([step.recorded_mean for step in steps]),
-        _mean([step.mean for step in steps]),
-    ]
-
-
-def _mean(values: list[float | None]) -> str:
-    means = [value for value in values if value is not None]
-    return f"{sum(means) / len(means):.4f}" if means else "–"
 
 
 @with_options
@@ -265,8 +77,8 @@ def score_command(
     format: Annotated[
         str | None,
         in_what(
-            help="The program that wrote the file: lm-eval, inspect, openai-batch, anthropic-batch "
-            "or gemini-batch."
+            help="The program that wrote the file: lm-eval, inspect, openai-batch, "
+            "anthropic-batch, gemini-batch or trl."
         ),
     ] = None,
     each: Annotated[
@@ -282,13 +94,6 @@ def score_command(
             help="Leave out up to N lines that aren't JSON objects.",
         ),
     ] = 0,
-    reward_weight: Annotated[
-        list[str] | None,
-        in_judging(
-            metavar="NAME=WEIGHT",
-            help="Another weight for a reward, only with a training's folder; repeatable.",
-        ),
-    ] = None,
     *,
     task_args: Mapping[str, Any],
     reference_field: str | None,
@@ -304,14 +109,12 @@ def score_command(
     """Judge completions from a file, or a run's folder again, without a model.
 
     With --output-dir, the same command resumes after an interruption.
-
-    For a training's folder, show the rewards that it would have given.
     """
     if each:
         _score_each(locals())
         return
     from rewardkit.harness.run.judging_thread import SecondOpinions
-    from rewardkit.harness.store.rollouts import find_rollouts
+    from rewardkit.harness.store.rollouts import find_rollouts, rollout_files
 
     others = {"rescue": verdict.rescue, "confirm": verdict.confirm}
     opinions, verifier_args = SecondOpinions.given(verdict.verifier_args, second=second, **others)
@@ -328,20 +131,7 @@ def score_command(
     file, *more = _files(files)
     merge_shards(file)
     if rollouts := find_rollouts(file):
-        of_files |= {"thinking": thinking, "thinking_tags": thinking_tags}
-        of_files |= {"shard": shard, "ray": ray, "and": second, **others}
-        refuse_given(of_files, "a training's folder")
-        options = ReplayOptions(
-            task=task,
-            task_args=task_args,
-            reference_field=reference_field,
-            verdict=verdict,
-            weights=weights_by_name(reward_weight or ()),
-        )
-        replay_training(rollouts, options, folder, quiet=quiet, as_json=as_json)
-        return
-    if reward_weight:
-        raise UsageError("--reward-weight applies only to a training's folder; leave it out")
+        file, *more = rollout_files(rollouts)
     from rewardkit.harness.metrics.summary import shortcomings
     from rewardkit.harness.scoring.score import score
     from rewardkit.harness.scoring.scoring_plan import (

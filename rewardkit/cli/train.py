@@ -202,13 +202,6 @@ def train_command(
     seed: Annotated[
         int | None, typer.Option(help="The training's seed; by default the recipe's.")
     ] = None,
-    rollouts: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the completions whose text is kept (rollouts.share); 0 keeps nothing.",
-        ),
-    ] = None,
     *,
     trust_remote_code: bool,
     output_dir: str | None,
@@ -245,7 +238,6 @@ def train_command(
         output_dir=output_dir,
         resume=resume,
         seed=seed,
-        rollouts=rollouts,
         trust_remote_code=trust_remote_code,
         timeout=timeout,
     )

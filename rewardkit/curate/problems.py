@@ -6,14 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError
 from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
 from rewardkit.harness.store.documents import read_document, read_run_record
-from rewardkit.harness.store.rollouts import find_rollouts, read_batches
+from rewardkit.harness.store.rollouts import find_rollouts, read_groups
 from rewardkit.harness.store.run_folder import RUN
 from rewardkit.harness.store.sample_row import current_rows
 from rewardkit.judging import JudgingOptions, judge_many
@@ -241,21 +240,17 @@ def _training_judge(rollouts: Path) -> Judge:
 
 
 def _training_rows(rollouts: Path, judge: Judge) -> Iterator[_Row]:
-    """The completions of a training, without those that kept no text."""
-    for batch in read_batches(rollouts):
-        for _, group in groupby(batch, key=lambda row: row.group):
-            rows = list(group)
-            taught = len({row.reward for row in rows} - {None}) > 1
-            columns = rows[0].columns or {}
-            if rows[0].columns is not None and "id" not in columns:
-                raise DataError(f"{rollouts}: the rows of the training have no column id")
-            references = columns.get("reference") or ""
-            first, *others = [references] if isinstance(references, str) else references
-            for place, row in enumerate(rows if columns else ()):
-                verdict = (row.verdicts or {}).get(judge.name)
-                name, references = str(columns["id"]), tuple(others)
-                kept = None if place else taught
-                yield _Row(judge.name, name, first, references, columns, verdict, kept)
+    """The completions of a training; the first of a group says whether the group taught."""
+    for group in read_groups(rollouts):
+        taught = any(row.sign for row in group)
+        columns = group[0].columns
+        if "id" not in columns:
+            raise DataError(f"{rollouts}: the rows of the training have no column id")
+        references = columns.get("reference") or ""
+        first, *others = [references] if isinstance(references, str) else references
+        for row in group:
+            verdict, kept = row.verdicts.get(judge.name), None if row.index else taught
+            yield _Row(judge.name, str(columns["id"]), first, tuple(others), columns, verdict, kept)
 
 
 def _problem(row: _Row, judge: Judge, completions: set[str]) -> Problem:

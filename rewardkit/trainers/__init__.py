@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rewardkit.trainers.objectives import k2 as k2
     from rewardkit.trainers.objectives import k3 as k3
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer as MomentumGRPOTrainer
-    from rewardkit.trainers.rollouts.callback import RolloutsCallback as RolloutsCallback
-    from rewardkit.trainers.rollouts.replay import replay as replay
     from rewardkit.trainers.training.train import TrainingResult as TrainingResult
     from rewardkit.trainers.training.train import train as train
     from rewardkit.trainers.training.training_rows import train_dataset as train_dataset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +34,13 @@ TOKEN_LOSSES = ("cispo", "dapo", "vespo")
 """Loss types that TRL divides by the tokens of the generated batch, `num_items_in_batch`."""
 KEPT, SCALE = "kept", "kept_scale"
 """Keys of a batch: whether each completion's group is kept (B,), and the factor of its loss."""
+
+
+def _no_completions() -> dict[str, Any]:
+    """TRL's logs, which would hold only the batch generated last, without a limit."""
+    names = ("images", "prompt", "completion", "advantages")
+    plain: dict[str, Any] = {name: deque() for name in names}
+    return {**plain, "rewards": defaultdict(deque), "extra": defaultdict(deque)}
 
 
 class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
@@ -66,6 +74,8 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         """The arguments that decide rewards and advantages."""
         self._gathered: torch.Tensor | None = None
         super().__init__(*args, **kwargs)
+        if self.args.log_completions:
+            self._logs = _no_completions()
         self._check_settings_of_recipe()
 
     def _check_settings_of_recipe(self) -> None:
@@ -117,6 +127,13 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
             kept = ~silent.repeat_interleave(self.num_generations)
             self._mask(output, self._own_rows(kept, len(inputs)))
         return output
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """TRL's log; its file of completions has each completion since the last file once."""
+        self.log_completions = self.args.log_completions and bool(self._logs["prompt"])
+        super().log(logs, start_time)
+        if self.log_completions:
+            self._logs = _no_completions()
 
     def _own_rows(self, rows: torch.Tensor, count: int) -> torch.Tensor:
         """The `count` rows of this process, of those of all processes."""
@@ -207,11 +224,6 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
         super().__init__(*args, **kwargs)
         if self._overrides():
             self._check_settings()
-
-    @property
-    def _momentum_settings(self) -> dict[str, float]:
-        """The arguments that only this trainer takes."""
-        return {**dataclasses.asdict(self._schedule), "eps": self._eps}
 
     def _overrides(self) -> bool:
         # unscaled advantages have no eps

@@ -10,7 +10,6 @@ import pytest
 
 from rewardkit.curate import Settings, curate
 from rewardkit.errors import DataError
-from rewardkit.records import Verdict
 from tests.harness.store.rollouts.made import rollout, write_training
 from tests.support.runs import row, write_run
 
@@ -25,29 +24,28 @@ SHARES = {
 """Of each problem the right completions, of two, in each of four steps."""
 
 
-def training(folder: Path, shares: Mapping[str, Sequence[int]] = SHARES, **changes: object) -> Path:
+def training(folder: Path, shares: Mapping[str, Sequence[int]] = SHARES) -> Path:
     """A training of gsm8k with a group of two completions for each problem in each step."""
     batches = []
     for step in range(4):
         rights = [place < counts[step] for counts in shares.values() for place in range(2)]
-        names = [name for name in shares for _ in range(2)]
+        names = [(name, counts) for name, counts in shares.items() for _ in range(2)]
         batches.append(
             [
                 rollout(
                     step + 1,
                     index,
                     float(right),
-                    0.0,
-                    verdicts={"gsm8k": Verdict.judged(right, answer="7" if right else "3")},
+                    0.7 if counts[step] == 1 else 0.0,
+                    label="gsm8k",
                     columns={
                         "id": name,
                         "question": f"How much is {name}?",
                         "answer": "#### 7",
                         "reference": "7",
-                    }
-                    | changes,
+                    },
                 )
-                for index, (name, right) in enumerate(zip(names, rights, strict=True))
+                for index, ((name, counts), right) in enumerate(zip(names, rights, strict=True))
             ]
         )
     write_training(folder, batches)

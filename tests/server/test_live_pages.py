@@ -324,7 +324,7 @@ def test_a_note_on_a_training_is_stored_in_the_run_that_has_the_sample(tmp_path:
         reply = pages.post(f"{address_of(pages)}/notes", json=note_on("k", name, run=name))
         assert reply.status_code == 204, reply.text
     stored = [path.parent for path in folder.rglob("notes.json")]
-    assert sorted(stored) == sorted([evaluation, folder / "rollouts"])
+    assert sorted(stored) == sorted([evaluation, folder / "completions"])
 
 
 @pytest.mark.parametrize(

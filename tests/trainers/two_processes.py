@@ -15,7 +15,7 @@ from torch.multiprocessing.spawn import start_processes
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from rewardkit.harness.run.options import options_for
-from rewardkit.trainers import EvaluationCallback, RolloutsCallback, reward_func
+from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, LiveEvaluation
 from tests.support import quick_training  # noqa: F401  # first: others import TRL
 from tests.trainers.conftest import DRAW_CURVE, write_points
@@ -38,11 +38,16 @@ def train_with_momentum(checkpoint: Path, output: Path) -> None:
         reward_func(letters),
         of=recording(MomentumGRPOTrainer),
         data=rows().select([0, 1, 2, 3, 0, 1]),
-        settings={"per_device_train_batch_size": 6, "max_steps": 2, "ddp_backend": "gloo"},
+        settings={
+            "per_device_train_batch_size": 6,
+            "max_steps": 2,
+            "ddp_backend": "gloo",
+            "log_completions": True,
+            "num_completions_to_print": 0,
+        },
         m0=0.1,
         increment=0.0,
     )
-    built.add_callback(RolloutsCallback(built))
     built.train()
     batches = [
         {"rewards": rewards.tolist(), "advantages": advantages.tolist()}

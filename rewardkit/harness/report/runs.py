@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
@@ -21,24 +22,15 @@ from rewardkit.harness.store.documents import (
     read_run_summary,
 )
 from rewardkit.harness.store.rollouts import (
-    RolloutRecord,
+    COMPLETIONS,
     RolloutRow,
-    advantage_signs,
     find_rollouts,
-    read_batches,
-    read_record,
+    read_groups,
 )
 from rewardkit.harness.store.run_folder import SUMMARY, RunFolder, find_runs, natural, short_names
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
-
-
-class SignedRollout(NamedTuple):
-    """A completion of a training, and the sign of its advantage: 1, 0 or -1."""
-
-    row: RolloutRow
-    sign: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class ReportRun:
     record: Mapping[str, Any]
     train_log: Path | None = None
     """The train_log.json of the training that evaluated it."""
-    rollouts: Sequence[SignedRollout] = ()
+    rollouts: Sequence[RolloutRow] = ()
     """If the run is a training's completions: what belongs to each of `rows`."""
     reward_names: Sequence[str] = ()
     notes: Mapping[str, SampleNote] = field(default_factory=dict)
@@ -93,79 +85,64 @@ def run_start(record: Mapping[str, Any]) -> str:
     return str(record.get("started") or "")
 
 
-def group_label(row: RolloutRow) -> str:
-    """The number of a group in its step; with the batch's before it from the second batch on."""
-    return f"{row.batch}.{row.group}" if row.batch else str(row.group)
-
-
 NO_VERDICT = Verdict.unjudged("the reward functions of this training give no verdicts")
 
 
 def read_rollout_run(folder: Path, name: str) -> ReportRun:
-    """Read the completions that have a text, with figures over all of them."""
-    record = read_record(folder)
-    batches = list(read_batches(folder))
-    kept = [
-        SignedRollout(row, sign)
-        for batch in batches
-        for row, sign in zip(batch, advantage_signs(record, batch, batch), strict=True)
-        if row.has_text
-    ]
+    """Read the completions of a training, with figures over its steps."""
+    groups = list(read_groups(folder))
+    rollouts = [row for group in groups for row in group]
     # the verifier or task of the first verdicts, which decide whether a completion is right
-    judge = next((name for rollout in kept for name in rollout.row.verdicts or ()), "completions")
+    judge = next((name for row in rollouts for name in row.verdicts), COMPLETIONS)
     task = f"{judge}, training"
-    rows = [_sample(rollout.row, task) for rollout in kept]
+    rows = [_sample(row, judge, task) for row in rollouts]
     summaries = {name: summary.as_json() for name, summary in summarise_tasks(rows, {}).items()}
+    names = list(dict.fromkeys(name for row in rollouts for name in row.rewards))
     for summary in summaries.values():
-        summary["figures"] = [plot.as_json() for plot in _plots(record, batches)]
-    log = folder.resolve().parent / TRAIN_LOG
+        summary["figures"] = [plot.as_json() for plot in _plots(names, rollouts)]
+    training = folder.resolve().parent
+    log = training / TRAIN_LOG
     return ReportRun(
         name,
         summaries,
         rows,
-        {"settings": {"model": folder.resolve().parent.name, **asdict(record)}},
+        {"settings": {"model": training.name}},
         train_log=log if log.is_file() else None,
-        rollouts=kept,
-        reward_names=[reward.name for reward in record.rewards],
+        rollouts=rollouts,
+        reward_names=names,
         notes=read_notes(folder),
     )
 
 
-def _sample(row: RolloutRow, task: str) -> SampleRow:
-    identifier = f"step-{row.step}-group-{group_label(row)}"
-    columns = row.columns or {}
+def _sample(row: RolloutRow, judge: str, task: str) -> SampleRow:
+    identifier = f"step-{row.step}-group-{row.group}"
+    columns = row.columns
     reference = next((columns[name] for name in REFERENCE_COLUMNS if name in columns), "")
     return SampleRow(
         key=f"{task}/{identifier}/{row.index}",
         task=task,
         id=identifier,
         index=row.index,
-        completion=row.completion or "",
-        finish_reason=row.finish_reason,
+        completion=row.completion,
+        finish_reason="",
         reference=str(reference),
-        verdict=next(iter((row.verdicts or {}).values()), NO_VERDICT),
+        verdict=row.verdicts.get(judge, NO_VERDICT),
         prompt=row.prompt,
-        completion_tokens=row.completion_tokens,
     )
 
 
-def _plots(record: RolloutRecord, batches: Sequence[Sequence[RolloutRow]]) -> Iterator[Plot]:
-    """Rewards, silent groups and lengths over the steps, of all completions."""
-    steps = [
-        (step, [row for batch in of_step for row in batch])
-        for step, of_step in groupby(batches, key=lambda batch: batch[0].step)
-    ]
-    names = [reward.name for reward in record.rewards]
-    series: dict[str, list[Point]] = {"weighted sum": _means(steps, lambda row: row.reward)}
-    if len(names) > 1:
-        for place, name in enumerate(names):
-            series[name] = _means(steps, lambda row, place=place: row.rewards[place][1])
-    yield Plot("Rewards in training", "training step", "mean reward", series)
-    silent = [
-        (float(batch[0].step), signs.count(0) / len(signs))
-        for batch in batches
-        for signs in [advantage_signs(record, batch, batch)]
-    ]
+def _plots(names: Sequence[str], rollouts: Sequence[RolloutRow]) -> Iterator[Plot]:
+    """Rewards and completions without signal over the steps."""
+    steps = [(step, list(rows)) for step, rows in groupby(rollouts, key=lambda row: row.step)]
+    rewards: dict[str, list[Point]] = {name: [] for name in names}
+    silent: list[Point] = []
+    for step, rows in steps:
+        for name, points in rewards.items():
+            values = [one for row in rows if (one := row.rewards.get(name)) is not None]
+            if values:
+                points.append((float(step), fmean(values)))
+        silent.append((float(step), fmean(row.sign == 0 for row in rows)))
+    yield Plot("Rewards in training", "training step", "mean reward", rewards)
     yield Plot(
         "Completions without signal",
         "training step",
@@ -173,20 +150,6 @@ def _plots(record: RolloutRecord, batches: Sequence[Sequence[RolloutRow]]) -> It
         {"completions": silent},
         y_scale="share",
     )
-    lengths = _means(steps, lambda row: float(row.completion_tokens))
-    yield Plot("Mean length in training", "training step", "tokens", {"completions": lengths})
-
-
-def _means(
-    steps: Sequence[tuple[int, Sequence[RolloutRow]]], figure: Callable[..., float | None]
-) -> list[Point]:
-    """The mean of a figure in each step that has one."""
-    points: list[Point] = []
-    for step, rows in steps:
-        values = [value for row in rows if (value := figure(row)) is not None]
-        if values:
-            points.append((float(step), sum(values) / len(values)))
-    return points
 
 
 def read_runs(folders: Sequence[Path]) -> list[ReportRun]:

@@ -14,9 +14,9 @@ from typing import Any
 from rewardkit.errors import DataError
 from rewardkit.harness.metrics.rates import Numbers, RowKind, kind_of
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
-from rewardkit.harness.report.runs import ReportRun, SignedRollout, group_label, run_start
+from rewardkit.harness.report.runs import ReportRun, run_start
 from rewardkit.harness.store.data_files import field_value
-from rewardkit.harness.store.rollouts import keeps_text
+from rewardkit.harness.store.rollouts import RolloutRow
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.transcripts import question_in
 
@@ -84,8 +84,9 @@ def pack(runs: Sequence[ReportRun]) -> PackedSamples:
     texts: list[list[Any]] = []
     prefixes = []
     for number, run in enumerate(runs):
-        rows, signed = _shown(run, len(runs))
-        rollouts += map(_rollout, signed) if signed else [None] * len(rows)
+        rows, of_training = _shown(run, len(runs))
+        names = run.reward_names
+        rollouts += [_rollout(row, names) for row in of_training] or [None] * len(rows)
         for task, grouped in itertools.groupby(rows, key=attrgetter("task")):
             task_rows = list(grouped)
             prefix = _common_start(task_rows)
@@ -120,11 +121,9 @@ def _notes(runs: Sequence[ReportRun], samples: Sequence[tuple[int, SampleRow]]) 
             yield number, found.note, found.tags, is_of_earlier
 
 
-def _rollout(signed: SignedRollout) -> list[Any]:
+def _rollout(row: RolloutRow, names: Sequence[str]) -> list[Any]:
     """A completion's step, group, advantage and rewards."""
-    row = signed.row
-    rewards = [reward for _, reward in row.rewards]
-    return [row.step, group_label(row), signed.sign, row.advantage, row.reward, rewards]
+    return [row.step, row.group, row.sign, row.advantage, [row.rewards.get(name) for name in names]]
 
 
 def _groups(row: SampleRow, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -253,14 +252,16 @@ def _block_starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
         size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
 
 
-def _shown(run: ReportRun, runs: int) -> tuple[Sequence[SampleRow], Sequence[SignedRollout]]:
+def _shown(run: ReportRun, runs: int) -> tuple[Sequence[SampleRow], Sequence[RolloutRow]]:
     """The samples that fit on a page; of a training's, whole groups evenly over its steps."""
     if not run.rollouts:
         return _fitting(run.rows, runs), ()
-    share, pairs = 1.0, list(zip(run.rows, run.rollouts, strict=True))
+    groups = list(dict.fromkeys(row.id for row in run.rows))
+    every, pairs = 1, list(zip(run.rows, run.rollouts, strict=True))
     while len(_fitting([row for row, _ in pairs], runs)) < len(pairs):
-        share /= 2
-        pairs = [pair for pair in pairs if keeps_text(pair[1].row, share)]
+        every *= 2
+        kept = set(groups[every - 1 :: every])
+        pairs = [pair for pair in pairs if pair[0].id in kept]
     return [row for row, _ in pairs], [rollout for _, rollout in pairs]
 
 

@@ -14,6 +14,7 @@ from rewardkit.harness.store.data_files import (
     field_value,
     is_sample_line,
 )
+from rewardkit.harness.store.rollouts import plain_rollout
 from rewardkit.judging.rows import references_in
 from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
 from rewardkit.records import Completion, token_count
@@ -96,12 +97,14 @@ class FileFields:
         return str(number if value is None else value)
 
     def plain_row(self, row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The row, with the columns of its problem in lm-eval's logs and in a run's lines; None to
-        leave it out."""
+        """The row, with the columns of its problem in lm-eval's logs, in a run's lines and in a
+        training's completions; None to leave it out."""
         if self.filter is not None and row.get("filter") != self.filter:
             return None
         if is_sample_line(row):
             return _run_row(row)
+        if self.format == "trl":
+            return plain_rollout(row)
         nested = row.get("doc") if self.format == "lm-eval" else None
         return {**nested, **row} if isinstance(nested, Mapping) else row
 
@@ -142,6 +145,7 @@ FORMATS: Mapping[str, tuple[Callable[[Mapping[str, Any]], bool], FileFields]] = 
         _has("custom_id", "result"),
         FileFields(("result.message",), id="custom_id"),
     ),
+    "trl": (_has("step", "prompt", "completion", "advantage"), FileFields(("completion",))),
     "gemini-batch": (_is_gemini, FileFields(("response.candidates",))),
 }
 """How the rows of other programs' logs are known, and the fields to read."""

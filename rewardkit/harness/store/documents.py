@@ -21,8 +21,8 @@ from rewardkit.errors import RunMismatch
 from rewardkit.harness.store.files import replace_text
 
 FORMAT = 1
-"""Version of the files of runs and trainings, which run.json, training.json and rollouts.json state
-as `format`. It is raised when code of the version before could not read them."""
+"""Version of the files of runs and trainings, which run.json and training.json state as `format`.
+It is raised when code of the version before could not read them."""
 
 DEEPEST = 50
 """Maximum depth of nesting: functions that walk a document recurse once per level."""

@@ -95,15 +95,6 @@ class MomentumSettings(Schedule):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RolloutSettings:
-    """RolloutsCallback's arguments; with `share` 0 no completion is kept."""
-
-    share: Share = 1.0
-    """The share of groups whose text is kept."""
-    max_megabytes: Count = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
 class CallbackSettings:
     """EvaluationCallback's own arguments; with `every` 0 there is no evaluation."""
 
@@ -169,7 +160,6 @@ class Recipe:
     """GRPOConfig's fields by their own names; or "sft", with SFTConfig's in `sft`."""
     sft: dict[str, Any] = field(default_factory=dict)
     momentum: MomentumSettings | None = None
-    rollouts: RolloutSettings = RolloutSettings()
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
 
     @property
@@ -216,7 +206,7 @@ ARGUMENTS = ("task_args", "verifier_args", "peft")
 OPEN_SECTIONS = ("rewards", "trainer", SFT, *ARGUMENTS)
 """Sections whose keys the task, the verifier, peft and TRL define."""
 GRPO_ONLY = (
-    *("rewards", "momentum", "rollouts", "verifier_args", "rescue", "confirm"),
+    *("rewards", "momentum", "verifier_args", "rescue", "confirm"),
     *("skip_silent_groups", "baseline"),
 )
 """What supervised training has no use for."""
@@ -255,6 +245,8 @@ def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[st
     """
     source = f"recipe {name!r}"
     for key in contents:
+        if key in MOVED:
+            raise UsageError(f"{source}: {key} can't be set: {MOVED[key]}")
         if key not in KEYS:
             raise UnknownName.among(f"key of {source}", key, KEYS)
     if "task" not in contents:
@@ -333,6 +325,7 @@ MOVED = {
     "resume_from_checkpoint": "pass --resume",
     "reward_weights": "set rewards.NAME, a component's weight",
     "trust_remote_code": "pass --trust-remote-code",
+    "rollouts": "all completions are kept; set log_completions=false to keep none",
     "model_init_kwargs": "set model.dtype or model.attn_implementation",
 }
 """Settings that were removed or moved."""
@@ -403,8 +396,9 @@ def _types(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> dict[
 def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents) -> tuple[str, Any]:
     """The dotted name of the setting that a user calls so, and its type."""
     section, _, key = name.rpartition(".")
-    if key in MOVED and section in ("", "trainer", "sft"):
-        raise UsageError(f"{key} can't be set: {MOVED[key]}")
+    moved = key if section in ("", "trainer", "sft") else section
+    if moved in MOVED:
+        raise UsageError(f"{moved} can't be set: {MOVED[moved]}")
     if section == "rewards":  # only the task and the installed plugins know which keys there are
         return name, float | dict[str, Any]
     if section.startswith("rewards.") and key in types_of(RewardSettings):

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import cloudpickle
 
-from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers
+from rewardkit.harness.store.data_files import storable
+from rewardkit.harness.store.rollouts import OUTCOMES
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, Scale, judge_samples
 from rewardkit.parameters import with_parameters
@@ -142,7 +143,7 @@ def check_reference_columns(names: Iterable[str]) -> None:
 
 logger = get_logger(__name__)
 
-LogExtra = Callable[[str, list[str]], None]
+LogExtra = Callable[[str, list[Any]], None]
 LogMetric = Callable[[str, float], None]
 
 
@@ -203,7 +204,7 @@ class BatchJudge:
             self._warn_of_timeouts(verdicts)
             self._last_batch, self.last_verdicts, self._readers = batch, verdicts, {function}
             if log_extra is not None:
-                _log_columns(self.label, verdicts, log_extra)
+                _log_columns(self.label, batch, verdicts, log_extra)
             if log_metric is not None and verdicts:
                 _log_metrics(self.label, verdicts, log_metric)
             return verdicts
@@ -240,13 +241,19 @@ class BatchJudge:
         vars(self).update(cloudpickle.loads(state), _lock=threading.Lock())
 
 
-_OUTCOMES = {True: "right", False: "wrong", None: "unjudged"}
+_OUTCOMES = {correct: word for word, correct in OUTCOMES.items()}
 
 
-def _log_columns(label: str, verdicts: Sequence[Verdict], log: LogExtra) -> None:
+def _log_columns(
+    label: str, batch: RewardBatch, verdicts: Sequence[Verdict], log: LogExtra
+) -> None:
+    """Add what `harness/store/rollouts.py` reads to TRL's table of completions."""
     log(f"{label}/verdict", [_OUTCOMES[verdict.correct] for verdict in verdicts])
-    log(f"{label}/answer", [verdict.answer or "" for verdict in verdicts])
+    log(f"{label}/score", [verdict.score for verdict in verdicts])
+    log(f"{label}/answer", [storable(verdict.answer or "") for verdict in verdicts])
     log(f"{label}/failure", [str(verdict.failure or "") for verdict in verdicts])
+    log(f"{label}/message", [storable(verdict.message) for verdict in verdicts])
+    log(f"{label}/columns", [json.dumps(row, default=str) for row in batch.rows()])
 
 
 def _log_metrics(label: str, verdicts: Sequence[Verdict], log: LogMetric) -> None:
@@ -317,29 +324,6 @@ def _identifier(text: str) -> str:
     return re.sub(r"\W+", "_", text).strip("_").lower() or "verifier"
 
 
-RewardOrigin = Mapping[str, Any]
-"""`{"function": "reward_func" or "reward_funcs", "arguments": {…}}`"""
-
-
-def origin_of(function: str, **arguments: object) -> RewardOrigin | None:
-    """The call, or None if an argument is an object that no file can hold."""
-    try:
-        return {"function": function, "arguments": json.loads(json.dumps(arguments))}
-    except (TypeError, ValueError):
-        return None
-
-
-def task_name(task: object, reading: str | None = None) -> object:
-    """The name of the installed task with the same verifier; any other value as it is."""
-    name = getattr(task, "name", None)
-    installed = registry.installed()
-    if isinstance(name, str) and name in installed.offers("tasks"):
-        known: Any = installed.task(name)
-        if type(known) is type(task) and known.verifier(reading) == task.verifier(reading):  # type: ignore[attr-defined]
-            return name
-    return task
-
-
 R1_ZERO_PARTS = Rubric(
     parts={"r1_zero": R1Zero(), "r1_zero_format": R1ZeroFormat()},
     weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
@@ -356,7 +340,6 @@ class RewardFunction:
     judge: BatchJudge
     part: str | None = None
     scale: Scale = field(default_factory=Scale)
-    origin: RewardOrigin | None = None
 
     def __post_init__(self, name: str) -> None:
         self.__name__ = name
@@ -376,11 +359,6 @@ class RewardFunction:
         batch = read_batch(completions, prompts, columns)
         verdicts = self.judge.verdicts(batch, self.__name__, log_extra, log_metric)
         return [self._reward(verdict) for verdict in verdicts]
-
-    @property
-    def last_verdicts(self) -> tuple[str, Sequence[Verdict]]:
-        """The name of the verifier or task, and its verdicts on the batch judged last."""
-        return self.judge.label, self.judge.last_verdicts
 
     @property
     def judges(self) -> list[Judge]:
@@ -432,20 +410,9 @@ def reward_func(
     _warn_of_reading(resolved.verifier)
     label = name or _joined(reward_name(verifier), parameters)
     options = JudgingOptions(timeout, max_wall, workers, env)
-    origin = origin_of(
-        "reward_func",
-        verifier=verifier,
-        name=label,
-        reading=reading,
-        low=low,
-        high=high,
-        reference=columns,
-        timeout=timeout,
-        **parameters,
-    )
     named = None if columns == REFERENCE_COLUMNS else columns
     judge = _batch_judge(resolved, named, label, options)
-    return RewardFunction(label, judge, scale=scale, origin=origin)
+    return RewardFunction(label, judge, scale=scale)
 
 
 def _warn_of_reading(verifier: object) -> None:
@@ -507,21 +474,11 @@ def reward_funcs(
     judge = _batch_judge(resolved, columns or None, label, options)
     judges = SecondOpinions(**opinions).added_to(TaskVerifiers(resolved.verifier, None))
     judge.rescue, judge.confirm = judges.rescue, judges.confirm
-    origin = origin_of(
-        "reward_funcs",
-        task=task_name(task, reading),
-        verifier=verifier,
-        **({"verifier_args": verifier_args} if verifier_args else {}),
-        **{name: value for name, value in others.items() if value},
-        reading=reading,
-        reference=columns,
-        timeout=timeout,
-    )
     rubric = resolved.verifier
     if not isinstance(rubric, Rubric) or rubric.gate:
         weight = rubric.scale if isinstance(rubric, Rubric) else 1.0
-        return [RewardFunction(label, judge, origin=origin)], [weight]
-    functions = [RewardFunction(part, judge, part=part, origin=origin) for part in rubric.parts]
+        return [RewardFunction(label, judge)], [weight]
+    functions = [RewardFunction(part, judge, part=part) for part in rubric.parts]
     return functions, [rubric.weights[part] for part in rubric.parts]
 
 

@@ -19,7 +19,7 @@ from rewardkit.errors import UnknownName
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.documents import hardware, versions
 from rewardkit.harness.store.model_folder import loading_error
-from rewardkit.harness.store.rollouts import ROLLOUTS, remove_steps_after
+from rewardkit.harness.store.rollouts import COMPLETIONS, remove_steps_after
 from rewardkit.harness.store.training_checkpoints import step_of
 from rewardkit.redaction import redact_value
 from rewardkit.trainers.evaluation.train_log import BEST, evaluations, read_best, read_log
@@ -116,7 +116,9 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
         progress.time_rewards(trainer)
     if plan.evaluation is not None:
         plan.evaluation.attach(trainer)
-    _keep_rollouts(trainer, plan)
+    if is_main_process():  # what is trained again is written again
+        step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
+        remove_steps_after(plan.output_dir / COMPLETIONS, step or 0)
     return trainer
 
 
@@ -139,18 +141,6 @@ def _save_final(trainer: Any, plan: TrainingPlan) -> None:
         unfinished.rename(final)
 
 
-def _keep_rollouts(trainer: Any, plan: TrainingPlan) -> None:
-    """Keep the completions, if any; else remove those of steps that are trained again."""
-    from rewardkit.trainers.rollouts.callback import RolloutsCallback
-
-    settings = plan.recipe.rollouts
-    if settings.share and not plan.recipe.is_sft:
-        trainer.add_callback(RolloutsCallback(trainer, **vars(settings)))
-    elif is_main_process():
-        step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
-        remove_steps_after(plan.output_dir / ROLLOUTS, step or 0)
-
-
 def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     """The trainer's class and the arguments that only it takes."""
     import trl
@@ -164,7 +154,7 @@ def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     shaping = _shaping(plan)
     if recipe.momentum is not None:
         return MomentumGRPOTrainer, {**arguments, **shaping, **vars(recipe.momentum)}
-    return (RecipeGRPOTrainer if shaping else trl.GRPOTrainer), {**arguments, **shaping}
+    return RecipeGRPOTrainer, {**arguments, **shaping}
 
 
 def _shaping(plan: TrainingPlan) -> dict[str, Any]:
@@ -211,8 +201,8 @@ def train(
     """Train `model` with a recipe, a name or a TOML file, whose settings `settings` override.
 
     `settings` are those of --set, and `options` the other options of `rewardkit train`: task,
-    data, output_dir, resume, seed, rollouts. UsageError, before any weights load, for every
-    setting, name or data that can't be used.
+    data, output_dir, resume, seed. UsageError, before any weights load, for every setting, name or
+    data that can't be used.
     """
     for name in options:
         if name not in TrainValues.__annotations__:

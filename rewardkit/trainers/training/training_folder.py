@@ -29,6 +29,7 @@ FREE = (
         for key in (
             *("max_steps", "num_train_epochs", "logging_steps"),
             *("save_steps", "save_total_limit", "report_to"),
+            *("log_completions", "num_completions_to_print"),
         )
     ),
 )

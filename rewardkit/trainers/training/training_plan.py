@@ -79,7 +79,6 @@ class TrainValues(TypedDict, total=False):
     output_dir: str | Path | None
     resume: bool
     seed: int | None
-    rollouts: float | None
     trust_remote_code: bool
     timeout: float | None
 
@@ -96,7 +95,6 @@ class TrainOptions:
     output_dir: str | Path | None = None
     resume: bool = False
     seed: int | None = None
-    rollouts: float | None = None
     trust_remote_code: bool = False
     timeout: float | None = None
 
@@ -113,7 +111,6 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
         "model.name": options.model and str(options.model),
         "data.file": options.data and str(options.data),
         f"{section}.seed": options.seed,
-        "rollouts.share": options.rollouts,
         "model.trust_remote_code": options.trust_remote_code or None,
         "timeout": options.timeout,
     }

@@ -203,6 +203,8 @@ def build_grpo_config(
     values = base_values(recipe, output_dir, note)
     values |= {"reward_weights": weights, "max_completion_length": completion}
     on_gpu = uses_gpu(recipe)
+    values.setdefault("log_completions", True)
+    values.setdefault("num_completions_to_print", 0)
     values["use_vllm"] = _uses_vllm(values.get("use_vllm", False), on_gpu=on_gpu, note=note)
     if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
         room = values.get("vllm_max_model_length")

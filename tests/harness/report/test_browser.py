@@ -147,7 +147,7 @@ def test_a_failure_that_this_version_does_not_know_is_shown_by_its_name(at: Any)
     [
         ("", "9 samples"),
         ("?step=2", "4 samples"),
-        ("?step=2&rollout=1.0", "2 samples"),
+        ("?step=2&rollout=1", "2 samples"),
         ("?sign=positive", "3 samples"),
         ("?sign=zero", "2 samples"),
         ("?step=1&sign=negative", "1 sample"),
@@ -160,7 +160,7 @@ def test_a_trainings_completions_are_filtered_by_step_group_and_sign(
     browser = at([as_run("r", [row("1")]), *training], f"#samples{fragment}")
     assert shown(browser) == status
     if "sign=negative" in fragment:
-        assert "step 1, group 0 · reward 0 (accuracy 0) · advantage -0.7" in text(
+        assert "step 1, group 0 · rewards: accuracy 0 · advantage -0.7" in text(
             browser, "#detail .facts"
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.report import samples
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import find_shown, read_runs
@@ -14,10 +14,12 @@ from rewardkit.harness.report.samples import pack
 from tests.harness.store.rollouts.made import rollout, two_steps, write_training
 from tests.support.runs import row, write_run
 
+VERSION_0_2 = Path(__file__).parents[2] / "fixtures" / "version_0_2_0"
+
 
 def test_a_training_is_a_run_with_steps_groups_and_signs(tmp_path: Path) -> None:
     (run,) = read_runs(find_shown([write_training(tmp_path / "learnt", two_steps())]))
-    assert (run.name, run.model, list(run.tasks)) == ("rollouts", "learnt", ["math, training"])
+    assert (run.name, run.model, list(run.tasks)) == ("completions", "learnt", ["math, training"])
     table = pack([run]).table
     assert [entry[:3] for entry in table["rollouts"]] == [
         [1, "0", 1],
@@ -26,10 +28,10 @@ def test_a_training_is_a_run_with_steps_groups_and_signs(tmp_path: Path) -> None
         [1, "1", 0],
         [2, "0", -1],
         [2, "0", 1],
-        [2, "1.0", 1],
-        [2, "1.0", -1],
+        [2, "1", 1],
+        [2, "1", -1],
     ]
-    assert table["rollouts"][0][3:] == [pytest.approx(0.7), 1.0, [1.0]]
+    assert table["rollouts"][0][3:] == [pytest.approx(0.7), [1.0]]
     assert len({one.key for one in run.rows}) == len(run.rows) == 8
     assert {one.reference for one in run.rows} == {"7"}
     assert run.tasks["math, training"]["completions"] == 8
@@ -41,24 +43,47 @@ def test_the_reference_may_be_in_any_column_that_rewards_read(tmp_path: Path) ->
     assert {one.reference for one in run.rows} == {"9"}
 
 
-def test_its_plots_are_of_all_completions_over_the_steps(tmp_path: Path) -> None:
-    folder = write_training(tmp_path, two_steps(), share=0.4)
-    (run,) = read_runs(find_shown([folder]))
-    assert 0 < len(run.rows) < 8
-    rewards, silent, lengths = run.tasks["math, training"]["figures"]
-    assert [list(point) for point in rewards["series"]["weighted sum"]] == [
+def test_its_plots_are_over_the_steps(tmp_path: Path) -> None:
+    (run,) = read_runs(find_shown([write_training(tmp_path, two_steps())]))
+    rewards, silent = run.tasks["math, training"]["figures"]
+    assert [list(point) for point in rewards["series"]["accuracy"]] == [
         [1.0, pytest.approx(0.3)],
         [2.0, pytest.approx(0.5)],
     ]
-    assert [point[1] for point in silent["series"]["completions"]] == [0.5, 0.0, 0.0]
-    assert [point[1] for point in lengths["series"]["completions"]] == [11.5, 20.5]
+    assert [point[1] for point in silent["series"]["completions"]] == [0.5, 0.0]
+
+
+def test_completions_of_version_0_2_are_shown() -> None:
+    (run,) = read_runs([find_shown([VERSION_0_2 / "trained"])[-1]])
+    assert (run.name, list(run.tasks), len(run.rows)) == ("rollouts", ["motion, training"], 16)
+    assert [row.step for row in run.rollouts] == [1] * 8 + [2] * 8
+    assert [int(row.group) for row in run.rollouts] == [0] * 4 + [1] * 4 + [0] * 4 + [1] * 4
+    assert {tuple(row.verdict.parts) for row in run.rows} == {("accuracy", "format")}
+
+
+@pytest.mark.parametrize("change", [{"math/verdict": "perhaps"}, {"math/columns": "{"}])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, change: dict[str, str]) -> None:
+    folder = write_training(tmp_path, [[rollout(1, 0, 1.0, 0.7) | change]])
+    with pytest.raises(DataError, match=r"completions_00001\.parquet can't be read as completions"):
+        read_runs(find_shown([folder]))
+
+
+def test_what_a_step_lacks_is_left_out(tmp_path: Path) -> None:
+    """An unjudged reward, a conversation, a column of a function of the user's own."""
+    turns = [{"role": "user", "content": "How much?"}]
+    reply = [{"role": "assistant", "content": "It is 7."}]
+    changes = {"prompt": turns, "completion": reply, "other": float("nan"), "mine/note": "x"}
+    folder = write_training(tmp_path, [[rollout(1, 0, 1.0, 0.7, **changes)]])
+    (run,) = read_runs(find_shown([folder]))
+    assert [(row.prompt, row.completion) for row in run.rows] == [("How much?", "It is 7.")]
+    assert run.rollouts[0].rewards == {"accuracy": 1.0, "other": None}
 
 
 def test_evaluations_of_the_training_are_shown_before_it(tmp_path: Path) -> None:
     write_run(tmp_path / "evaluation" / "step-000010", [row("1")])
     write_training(tmp_path, two_steps())
-    found = find_shown([tmp_path, tmp_path / "rollouts"])
-    assert [one.name for one in found] == ["step-000010", "rollouts"]
+    found = find_shown([tmp_path, tmp_path / "completions"])
+    assert [one.name for one in found] == ["step-000010", "completions"]
     page = tmp_path / "report.html"
     render_runs([tmp_path], page)
     assert "math, training" in page.read_text()
@@ -84,7 +109,7 @@ def test_more_than_fits_is_thinned_by_groups_over_all_steps(
 
 
 def test_without_verdicts_completions_are_unjudged(tmp_path: Path) -> None:
-    rows = [rollout(1, index, 1.0, 0.0, verdicts={}) for index in range(2)]
+    rows = [rollout(1, index, 1.0, 0.0, label=None) for index in range(2)]
     (run,) = read_runs(find_shown([write_training(tmp_path, [rows])]))
     assert list(run.tasks) == ["completions, training"]
     assert {one.verdict.correct for one in run.rows} == {None}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -103,11 +104,15 @@ def test_verdicts_answers_failures_and_parts_are_logged_once() -> None:
     judging = judge(motion)
     judging.verdicts(asked, "accuracy", log_extra, log_metric)
     judging.verdicts(asked, "format", log_extra, log_metric)
+    messages = extra.pop("answers/message")
     assert extra == {
         "answers/verdict": ["right", "wrong", "unjudged"],
         "answers/answer": [targets, "", ""],
         "answers/failure": ["", "no_answer", "error"],
+        "answers/score": [pytest.approx(0.95), 0.0, None],
+        "answers/columns": [json.dumps({"answer": one}) for one in (targets, targets, "?")],
     }
+    assert all(map(isinstance, messages, [str] * 3))
     assert dict(metrics) == pytest.approx(
         {
             "answers/unjudged": 1 / 3,

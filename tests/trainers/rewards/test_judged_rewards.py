@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import threading
 from collections.abc import Iterator
@@ -79,14 +78,6 @@ def test_only_confirm_takes_a_reward_away(server: JudgeServer) -> None:
     assert function(TEXTS, **COLUMNS) == [0.0, 0.0, 0.0, 0.0]
     assert [judge.model for judge in function.judges] == ["m"]
     assert pickle.loads(pickle.dumps(function)).judges == function.judges
-
-
-def test_a_replay_makes_the_same_rewards_again(server: JudgeServer) -> None:
-    given = settings(server)
-    (function,), _ = reward_funcs("math", rescue="judge", verifier_args=given)
-    assert function.origin is not None
-    (again,), _ = reward_funcs(**json.loads(json.dumps(function.origin["arguments"])))
-    assert again(TEXTS, **COLUMNS) == function(TEXTS, **COLUMNS)
 
 
 def test_parameters_of_a_judge_need_a_judge(server: JudgeServer) -> None:

@@ -6,8 +6,8 @@ const SIGNS = [["", "any"], ["positive", "positive"], ["zero", "0"], ["negative"
 function rolloutOf(sample) {
   const rollout = table.rollouts[sample];
   if (!rollout) return null;
-  const [step, group, sign, advantage, reward, rewards] = rollout;
-  return { step, group, sign: SIGNS[2 - sign][0], advantage, reward, rewards };
+  const [step, group, sign, advantage, rewards] = rollout;
+  return { step, group, sign: SIGNS[2 - sign][0], advantage, rewards };
 }
 
 function isOfTraining(sample, { step, rollout, sign }) {
@@ -43,12 +43,12 @@ function advantageText(sample) {
 function trainingFacts(sample) {
   const rollout = rolloutOf(sample);
   if (rollout === null) return [];
-  const { step, group, advantage, reward, rewards } = rollout;
+  const { step, group, advantage, rewards } = rollout;
   const figure = (value) => (value === null ? "unjudged" : rounded(value));
   const names = page.runs[table.run[sample]].rewardNames;
   const parts = names.map((name, index) => `${visible(rewardWords(name))} ${figure(rewards[index])}`).join(", ");
   return [
-    `step ${integer(step)}, group ${group}`, `reward ${figure(reward)} (${parts})`,
+    `step ${integer(step)}, group ${group}`, `rewards: ${parts}`,
     advantage === null ? null : `advantage ${signed(advantage)}`,
   ].filter(Boolean);
 }

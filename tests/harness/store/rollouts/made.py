@@ -1,68 +1,55 @@
-"""A training's rollouts for tests, without a training."""
+"""A training's completions for tests, as TRL writes them, without a training."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.store.rollouts import (
-    ROLLOUTS,
-    RecordedReward,
-    RolloutRecord,
-    RolloutRow,
-    RolloutWriter,
-)
-from rewardkit.records import Verdict
+import pyarrow
+from pyarrow import parquet
 
 GROUP = 2
 
 
-def rollout(step: int, index: int, reward: float, advantage: float, **changes: Any) -> RolloutRow:
+def rollout(
+    step: int, index: int, reward: float, advantage: float, **changes: Any
+) -> dict[str, Any]:
     """A completion that is right with the reward 1; groups are of two."""
-    fields: dict[str, Any] = {
-        "step": step,
-        "batch": 0,
-        "group": index // GROUP,
-        "index": index,
-        "finish_reason": "stop",
-        "completion_tokens": 10 * step + index,
-        "rewards": [("accuracy", reward)],
-        "reward": reward,
-        "advantage": advantage,
-        "prompt": f"What is {step}?",
-        "completion": f"It is {index}.",
-        "columns": {"answer": "7"},
-        "verdicts": {"math": Verdict.judged(reward == 1, answer=str(index))},
+    columns: Mapping[str, Any] = changes.pop("columns", {"answer": "7"})
+    label = changes.pop("label", "math")
+    of_label = {
+        "verdict": "right" if reward == 1 else "wrong",
+        "score": float(reward == 1),
+        "answer": str(index),
+        "failure": "" if reward == 1 else "wrong",
+        "message": "",
+        "columns": json.dumps(columns),
     }
-    return RolloutRow(**fields | changes)
+    return {
+        "step": step,
+        "prompt": f"What is {step} and {index // GROUP}?",
+        "completion": f"It is {index}.",
+        "accuracy": reward,
+        **{f"{label}/{name}": value for name, value in of_label.items() if label},
+        "advantage": advantage,
+        **changes,
+    }
 
 
-def write_training(
-    folder: Path, batches: Sequence[Sequence[RolloutRow]], *, share: float = 1.0
-) -> Path:
-    """Write the batches as the rollouts of the training in `folder`."""
-    rollouts = folder / ROLLOUTS
-    writer = RolloutWriter(
-        rollouts, step=0, share=share, max_bytes=10**9, on_less=lambda share: None
-    )
-    for batch in batches:
-        writer.add(batch)
-    record = RolloutRecord(
-        share=share,
-        trainer="trl.GRPOTrainer",
-        num_generations=GROUP,
-        scale_rewards="group",
-        multi_objective_aggregation="sum_then_normalize",
-        momentum=None,
-        rewards=[RecordedReward("accuracy", 1.0, None)],
-    )
-    record.write(rollouts)
+def write_training(folder: Path, steps: Sequence[Sequence[Mapping[str, Any]]]) -> Path:
+    """Write each step's completions as TRL does, in the folder of a training."""
+    completions = folder / "completions"
+    completions.mkdir(parents=True)
+    for rows in steps:
+        path = completions / f"completions_{rows[0]['step']:05d}.parquet"
+        parquet.write_table(pyarrow.Table.from_pylist(list(map(dict, rows))), path)
     return folder
 
 
-def two_steps() -> list[list[RolloutRow]]:
-    """Step 1: a group with signal and one without; step 2: two batches."""
+def two_steps() -> list[list[dict[str, Any]]]:
+    """Step 1: a group with signal and one without; step 2: two groups."""
     rounding = 6e-4
     return [
         [
@@ -71,6 +58,10 @@ def two_steps() -> list[list[RolloutRow]]:
             rollout(1, 2, 0.1, rounding),
             rollout(1, 3, 0.1, rounding),
         ],
-        [rollout(2, 0, 0.0, -0.7), rollout(2, 1, 1.0, 0.7)],
-        [rollout(2, 0, 1.0, 0.7, batch=1), rollout(2, 1, 0.0, -0.7, batch=1)],
+        [
+            rollout(2, 0, 0.0, -0.7),
+            rollout(2, 1, 1.0, 0.7),
+            rollout(2, 2, 1.0, 0.7),
+            rollout(2, 3, 0.0, -0.7),
+        ],
     ]
