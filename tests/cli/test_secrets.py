@@ -96,10 +96,9 @@ def test_a_password_in_a_mistyped_address_is_not_shown(
     assert run_command(*command, "--base-url", address, "-o", tmp_path / "run") == 2
     shown = "".join(capsys.readouterr())
     assert "***@h/v1 isn't an address" in shown
-    stored = "".join(path.read_text() for path in (tmp_path / "run").rglob("*.*"))
-    assert "***@h/v1" in stored
+    assert not (tmp_path / "run").exists()
     password = address.partition("bob:")[2].partition("@")[0]
-    assert password not in shown + stored
+    assert password not in shown
 
 
 def test_a_sweep_shows_and_stores_no_secret(

@@ -247,7 +247,7 @@ def _rises(
         error = noise * math.sqrt(1 / len(old) + 1 / len(new))
         if fmean(new) - fmean(old) > STANDARD_ERRORS * error:
             label = reward_words(name.removeprefix("rewards/").removesuffix("/mean"))
-            yield f"the mean of {label} rose from {fmean(old):.3g} to {fmean(new):.3g}"
+            yield f"the mean of the {label} rose from {fmean(old):.3g} to {fmean(new):.3g}"
 
 
 def truncated_training(entries: Sequence[Entry], share: float) -> Signs:

@@ -251,8 +251,8 @@ SAID = {
     "0.10 to 0.90 while accuracy went from 0.00 to 0.00",
     "accuracy falls from its best value": "motion: accuracy fell from 0.70 at step 10 to 0.40 at "
     "step 20, beyond its 95% interval",
-    "a reward rises while accuracy stays": "motion: from step 4 to 8 the mean of brevity rose from "
-    "0.508 to 0.905 while accuracy went from 0.50 to 0.50",
+    "a reward rises while accuracy stays": "motion: from step 4 to 8 the mean of the brevity "
+    "reward rose from 0.508 to 0.905 while accuracy went from 0.50 to 0.50",
     "all rewards are 0 in the first steps": "all rewards have been 0 up to step 3, so nothing",
     "most groups are": "the rewards of 77% of the groups were all equal",
     "completions grow": "went from 100 to 250 tokens",
