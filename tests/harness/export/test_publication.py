@@ -85,7 +85,8 @@ def test_tables_have_a_column_for_each_run_and_the_comparison(tmp_path: Path) ->
 def test_a_training_has_its_log_as_a_table_and_as_figures(tmp_path: Path) -> None:
     publication = Publication([training(tmp_path / "grpo")])
     (table,) = publication.tables()
-    for column in ("reward", "math reward", "KL divergence", "entropy", "clip share", "mean length"):
+    columns = ("reward", "math reward", "KL divergence", "entropy", "clip share", "mean length")
+    for column in columns:
         assert column in table.columns
     assert [row[:2] for row in table.rows] == [(1, 0.5), (2, 0.5)]
     titles = [figure.title for figure in publication.curves()]
