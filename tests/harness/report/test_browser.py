@@ -160,7 +160,7 @@ def test_a_trainings_completions_are_filtered_by_step_group_and_sign(
     browser = at([as_run("r", [row("1")]), *training], f"#samples{fragment}")
     assert shown(browser) == status
     if "sign=negative" in fragment:
-        assert "step 1, group 0 · rewards: accuracy 0 · advantage -0.7" in text(
+        assert "step 1, group 0 · accuracy reward 0 · advantage -0.7" in text(
             browser, "#detail .facts"
         )
 
@@ -471,7 +471,7 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     contents = "[...document.querySelectorAll('.contents button')].map(one => one.textContent)"
     assert at(first).value(contents) == ["Training", "gsm8k"]
     legends = "[...document.querySelectorAll('.training .legend li')].map(item => item.textContent)"
-    assert at(first).value(legends) == ["reward", "length"]
+    assert at(first).value(legends) == ["reward", "length reward"]
     second = trained(tmp_path / "sft", [{"step": 1, "logs": {"loss": 2.0}}])
     page = text(at([*first, *second]), "#view-summary")
     assert page.count("Rewards in training") == 1

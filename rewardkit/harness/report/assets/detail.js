@@ -114,10 +114,10 @@ function facts(sample, text) {
     text.promptTokens === null ? null : `${integer(text.promptTokens)} in the prompt`,
     text.promptEnds ? `prompt's token ids ${text.promptEnds[0].join(" ")} … ${text.promptEnds[1].join(" ")}` : null,
     text.thinkingTokens === null ? null : `${integer(text.thinkingTokens)} of them in thinking`,
-    finish === "length" ? "ended at the token limit" : `finish reason ${visible(finish)}`,
+    finish === "length" ? "ended at the token limit" : finish && `finish reason ${visible(finish)}`,
     ...text.recorded.map(visible),
     ...table.groups[sample].map((group) => table.groupNames[group].map(visible).join(" ")),
-  ].filter((fact) => fact !== null).join(" · ");
+  ].filter(Boolean).join(" · ");
 }
 
 function partsBlock(parts) {

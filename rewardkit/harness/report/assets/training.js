@@ -48,7 +48,7 @@ function trainingFacts(sample) {
   const names = page.runs[table.run[sample]].rewardNames;
   const parts = names.map((name, index) => `${visible(rewardWords(name))} ${figure(rewards[index])}`).join(", ");
   return [
-    `step ${integer(step)}, group ${group}`, `rewards: ${parts}`,
+    `step ${integer(step)}, group ${group}`, parts,
     advantage === null ? null : `advantage ${signed(advantage)}`,
   ].filter(Boolean);
 }
