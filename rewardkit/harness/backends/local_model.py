@@ -74,12 +74,12 @@ class LocalModel:
                 f"{self.folder} names the stop tokens {listed!r:.60}, which aren't token ids; "
                 "correct eos_token_id in its generation_config.json or config.json"
             )
-        return tuple(sorted({*listed, self.tokenizer.token_id("eos_token")} - {None}))
+        return tuple(sorted({*listed, self.tokenizer.loaded.eos_token_id} - {None}))
 
     @property
     def padding(self) -> int:
         """The id that pads rows, masked out: the tokenizer's padding token, or a stop token."""
-        pad_id = self.tokenizer.token_id("pad_token")
+        pad_id: int | None = self.tokenizer.loaded.pad_token_id
         return pad_id if pad_id is not None else next(iter(self.stop_ids), 0)
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:

@@ -6,40 +6,35 @@ import contextlib
 import difflib
 import hashlib
 import json
-import os
 import re
-import socket
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from rewardkit.available_resources import available_cores
 from rewardkit.errors import UsageError
 from rewardkit.lazy import needs_extra
 
-HUB = "https://huggingface.co"
 TIMEOUT = 1.5
-"""Seconds for the probe, name resolution included."""
+"""Seconds in which the hub must answer."""
 
 
 @cache
 def hub_is_reachable() -> bool:
-    """Return whether the hub, or the proxy in front of it, takes a connection in time.
+    """Return whether the hub answers in time, asked once a process.
 
-    One quick probe a process replaces the retries of each library.
+    Without a connection, `datasets` retries for 24 s before it reads its cache.
     """
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        return False
-    from urllib.request import getproxies  # it loads ssl, which files need not
+    from huggingface_hub import constants, get_session
 
-    hub = urlsplit(os.environ.get("HF_ENDPOINT") or HUB)
-    proxy = getproxies().get(hub.scheme)
-    return _accepts(proxy if proxy and "//" in proxy else hub.geturl())
+    try:
+        get_session().head(constants.ENDPOINT, timeout=TIMEOUT)
+    except Exception:  # httpx's, the hub client's where it is offline, or of a strange address
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -60,25 +55,6 @@ def cache_alone_if_offline() -> Iterator[None]:
     finally:
         for place, value in zip(places, before, strict=True):
             place.HF_HUB_OFFLINE = value
-
-
-def _accepts(address: str) -> bool:
-    """Connect in a thread: a name server that does not answer can't be given a time limit."""
-    url = urlsplit(address)
-    port = url.port or (443 if url.scheme == "https" else 80)
-    connected = threading.Event()
-
-    def connect() -> None:
-        with (
-            contextlib.suppress(OSError),
-            socket.create_connection((str(url.hostname), port), TIMEOUT),
-        ):
-            connected.set()
-
-    thread = threading.Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(TIMEOUT)
-    return connected.is_set()
 
 
 _PART = 64 * 2**20
@@ -170,20 +146,15 @@ def _incomplete(folder: Path) -> str:
 def _download(model: str) -> Path:
     with needs_extra("transformers", "a hub id"):
         from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
     try:
-        return Path(
-            snapshot_download(
-                model,
-                ignore_patterns=list(_UNUSED),
-                local_files_only=not hub_is_reachable(),
-            )
-        )
-    except Exception as error:  # the hub client raises its own, requests', httpx' and OS errors
-        if not hub_is_reachable():
-            raise UsageError(
-                f"{model!r} is neither a folder here nor in the hub's cache, and the hub can't be "
-                "reached; give a checkpoint's folder, or check the name and the network"
-            ) from error
+        return Path(snapshot_download(model, ignore_patterns=list(_UNUSED)))
+    except LocalEntryNotFoundError as error:
+        raise UsageError(
+            f"{model!r} is neither a folder here nor in the hub's cache, and the hub can't be "
+            "reached; give a checkpoint's folder, or check the name and the network"
+        ) from error
+    except Exception as error:  # the hub client raises its own, httpx' and OS errors
         raise UsageError(
             f"{model!r} isn't a local folder, and the hub did not serve it "
             f"({first_line(error)}); check the name, the network and, "

@@ -134,8 +134,6 @@ def output_folder(options: TrainOptions, recipe: Recipe) -> Path:
 
 MARGIN = 1.25
 """Room for a completion, as a multiple of the longest worked reply."""
-COMPARED = 64
-"""How many prompts' token ids are compared; the longest prompt is among them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +177,8 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     folder = model_folders.resolve(str(recipe.model.name))
     if not model_folders.weight_files(folder):
         raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
-    rows = _rows(recipe, task_plan, folder, reporter)
+    tokenizer = load_tokenizer(folder, trust_remote_code=recipe.model.trust_remote_code)
+    rows = _rows(recipe, task_plan, tokenizer, folder, reporter)
     evaluation = _evaluation(recipe, task_plan, reporter)
     if evaluation is not None:
         _warn_of_shared_rows(rows, evaluation.live_evaluation.task_plans, reporter)
@@ -195,12 +194,10 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
             weights=[schedule[0][1] for schedule in weights],
             completion=completion_length(recipe, task_plan, rows, folder, reporter),
             longest=rows.longest,
-            longest_evaluated=lambda: longest_evaluated(evaluation, folder),
+            longest_evaluated=lambda: longest_evaluated(evaluation, tokenizer, folder),
             note=reporter.note,
         )
         trl_config.check_enough(config, len(rows.samples))
-    tokenizer = load_tokenizer(folder, trust_remote_code=recipe.model.trust_remote_code)
-    check_same_prompts(tokenizer, rows)
     fingerprint = _fingerprint(recipe, task_plan, rows, folder)
     if resumed_from:
         training_folder.check_same(output_dir, fingerprint)
@@ -214,7 +211,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         functions=functions,
         weights=weights,
         config=config,
-        tokenizer=tokenizer,
+        tokenizer=tokenizer.loaded,
         lora=trl_config.lora_config(recipe),
         evaluation=evaluation,
         resumed_from=resumed_from,
@@ -236,9 +233,14 @@ def _plan_task(recipe: Recipe) -> TaskPlan:
     return plan_task(task, recipe.prompt, options)
 
 
-def _rows(recipe: Recipe, task_plan: TaskPlan, folder: Path, reporter: Reporter) -> TrainingRows:
+def _rows(
+    recipe: Recipe,
+    task_plan: TaskPlan,
+    tokenizer: tokenization.Tokenizer,
+    folder: Path,
+    reporter: Reporter,
+) -> TrainingRows:
     """The rows to train on; with completions for SFT."""
-    tokenizer = tokenization.load(folder, trust_remote_code=recipe.model.trust_remote_code)
     rows = render_rows(
         task_plan,
         tokenizer,
@@ -337,11 +339,13 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction],
     ]
 
 
-def longest_evaluated(evaluation: Any, model_folder: Path) -> int:
+def longest_evaluated(
+    evaluation: Any, tokenizer: tokenization.Tokenizer, model_folder: Path
+) -> int:
     """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
     if evaluation is None:
         return 0
-    longest: int = evaluation.live_evaluation.longest(tokenization.load(model_folder))
+    longest: int = evaluation.live_evaluation.longest(tokenizer)
     return min(longest, trl_config.model_room(model_folder) or longest)
 
 
@@ -418,58 +422,13 @@ def _warn_of_short_limit(length: int, task: str, rows: TrainingRows, reporter: R
         )
 
 
-def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> Any:
-    """Load the folder's tokenizer for TRL. UsageError if that fails or it has no eos_token.
-
-    It is read from tokenizer.json if there is one: AutoTokenizer would rebuild the tokenizer that
-    config.json suggests.
-    """
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
-
-    loader = PreTrainedTokenizerFast if (folder / "tokenizer.json").is_file() else AutoTokenizer
-    try:
-        tokenizer = loader.from_pretrained(
-            folder,
-            padding_side="left",
-            truncation_side="left",
-            trust_remote_code=trust_remote_code,
-        )
-    except (OSError, ValueError) as error:
-        what = f"transformers can't load the tokenizer in {folder}"
-        raise model_folders.loading_error(what, error) from error
-    if tokenizer.eos_token is None:
+def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> tokenization.Tokenizer:
+    """Load the folder's tokenizer as TRL needs it. UsageError if it has no eos_token."""
+    tokenizer = tokenization.load(folder, trust_remote_code=trust_remote_code)
+    if tokenizer.loaded.eos_token is None:
         raise UsageError(
             f"the tokenizer in {folder} has no eos_token, so no completion would ever end; "
             "set it in tokenizer_config.json"
         )
+    tokenizer.loaded.padding_side = tokenizer.loaded.truncation_side = "left"
     return tokenizer
-
-
-def check_same_prompts(tokenizer: Any, rows: TrainingRows) -> None:
-    """UsageError if training's token ids differ from those that evaluation sends."""
-    lengths = [len(prompt.token_ids) for prompt in rows.prompts]
-    longest = lengths.index(max(lengths))
-    compared = sorted({longest, *range(min(COMPARED, len(rows.prompts)))})
-    prompts = rows.trl_prompts()
-    texts = [prompts[at] for at in compared]
-    if rows.conversational:  # encoded as TRL does
-        try:
-            encoded = tokenizer.apply_chat_template(
-                texts, add_generation_prompt=True, tokenize=True, return_dict=True
-            )
-        except Exception as error:  # strangers write templates: every error must name it
-            raise UsageError(
-                f"the chat template in {tokenizer.name_or_path} fails in transformers: "
-                f"{type(error).__name__}: {error}; fix it, or set chat_template=false"
-            ) from error
-    else:
-        encoded = tokenizer(text=texts)
-    for at, ids in zip(compared, encoded["input_ids"], strict=True):
-        if tuple(ids) != rows.prompts[at].token_ids:
-            raise UsageError(
-                f"the prompt of sample {rows.samples[at].id!r} has other tokens in training "
-                f"({len(ids)}: {tokenizer.decode(ids[:8])!r} …) than in evaluation "
-                f"({lengths[at]}: {rows.prompts[at].text[:40]!r} …); "
-                "tokenizer.json and tokenizer_config.json in the model's folder disagree: save "
-                "the tokenizer again with save_pretrained"
-            )

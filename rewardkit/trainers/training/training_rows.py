@@ -107,7 +107,7 @@ def render_rows(
     ]
     conversational = chat and tokenizer.chat_template is not None
     if any(prompt.tools for prompt in prompts):  # TRL renders none: it gets the text, adds BOS
-        conversational, bos = False, tokenizer.special.get("bos_token", "")
+        conversational, bos = False, tokenizer.loaded.bos_token or ""
         prompts = [replace(prompt, text=prompt.text.removeprefix(bos)) for prompt in prompts]
     kept = [
         (sample, prompt)
@@ -121,6 +121,16 @@ def render_rows(
             f"{max_prompt_length}: the shortest has {shortest} tokens; raise it, or choose a "
             "shorter prompt"
         )
+    for sample, prompt in kept:  # TRL tokenizes texts with what the tokenizer adds to them
+        if (
+            not conversational
+            and tuple(tokenizer.loaded(prompt.text).input_ids) != prompt.token_ids
+        ):
+            raise UsageError(
+                f"the prompt of sample {sample.id!r} ({prompt.text[:40]!r} …) has other tokens in "
+                "training than in evaluation, since it begins with the tokenizer's BOS, or "
+                "tokenizer.json adds none; change the prompt, or the tokenizer's post-processor"
+            )
     return TrainingRows(
         samples=[sample for sample, _ in kept],
         prompts=[prompt for _, prompt in kept],
@@ -207,11 +217,9 @@ def supervise(
     """Add a completion to each row: the column `completion` of the data, else a worked solution.
 
     Rows without a right solution, or of more than `limit` tokens, are left out. UsageError if none
-    is left, if the tokenizer has no eos token, or if `long` is set for completions of the data.
+    is left, or if `long` is set for completions of the data.
     """
-    eos = tokenizer.token_id("eos_token")
-    if eos is None:
-        raise UsageError("the tokenizer has no eos_token, so no completion would ever end")
+    eos = tokenizer.loaded.eos_token_id
     texts = _completions(rows, task_plan, long=long, seed=seed)
     solved = {
         place: (*tokenizer.completion_ids(prompt, text, chat=rows.conversational), eos)

@@ -75,21 +75,22 @@ def test_templates_render_as_transformers_renders_them(folder: Path, template: s
 def test_the_template_s_bos_is_not_doubled(tiny_checkpoint: Path) -> None:
     tokenizer = tokenization.load(tiny_checkpoint)
     chat = tokenizer.prompt(USER, chat=True)
-    bos = tokenizer.token_id("bos_token")
+    bos = tokenizer.loaded.bos_token_id
     assert chat.text.startswith("<|bos|>")
-    assert chat.token_ids.count(bos or 0) == 1
+    assert chat.token_ids.count(bos) == 1
     plain = tokenizer.prompt([Message("user", "<|bos|>" + TEXT)], chat=False)
-    assert plain.token_ids.count(bos or 0) == 1
+    assert plain.token_ids.count(bos) == 1
 
 
-@pytest.mark.parametrize(("add", "expected"), [(None, 1), (True, 1), (False, 0)])
-def test_a_plain_prompt_has_bos_as_the_tokenizer_says(
-    folder: Path, add: bool | None, expected: int
-) -> None:
-    tokenizer = change(folder, {} if add is None else {"add_bos_token": add})
+def test_a_plain_prompt_has_bos_as_tokenizer_json_says(folder: Path) -> None:
+    tokenizer = tokenization.load(folder)
     prompt = tokenizer.prompt(USER, chat=False)
-    assert prompt.token_ids.count(tokenizer.token_id("bos_token") or 0) == expected
+    assert prompt.token_ids.count(tokenizer.loaded.bos_token_id) == 1
     assert prompt.text == TEXT
+    content = json.loads((folder / "tokenizer.json").read_text()) | {"post_processor": None}
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    prompt = tokenization.load(folder).prompt(USER, chat=False)
+    assert prompt.token_ids.count(tokenizer.loaded.bos_token_id) == 0
 
 
 def test_without_a_template_the_contents_are_joined(folder: Path) -> None:
@@ -135,6 +136,7 @@ def test_a_template_of_its_own_renders_tools(folder: Path) -> None:
     file = folder / "additional_chat_templates" / "tool_use.jinja"
     file.parent.mkdir()
     file.write_text("f_x from a file")
+    (folder / "chat_template.jinja").write_text("d")
     assert tokenization.load(folder).prompt(USER, chat=True, tools=[TOOL]).text == "f_x from a file"
 
 
@@ -214,7 +216,7 @@ def test_a_completion_is_decoded_as_it_follows_the_prompt(tiny_checkpoint: Path)
     prompt = tokenizer.prompt(USER, chat=True).token_ids
     said = tokenizer.engine.encode(" so 72", add_special_tokens=False).ids
     assert tokenizer.decode(prompt, said) == " so 72"
-    end = tokenizer.token_id("eos_token") or 0
+    end = tokenizer.loaded.eos_token_id
     assert tokenizer.decode(prompt, [*said, end]) == " so 72"
     assert tokenizer.decode(prompt, []) == ""
 

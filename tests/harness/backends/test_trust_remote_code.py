@@ -16,7 +16,7 @@ from rewardkit.harness.backends.engine_options import EngineOptions
 from rewardkit.harness.backends.local_model import LocalModel
 from rewardkit.harness.backends.vllm import engine_arguments
 from rewardkit.harness.run.options import options_for
-from rewardkit.trainers.training.training_plan import TrainOptions, load_tokenizer, resolve_recipe
+from rewardkit.trainers.training.training_plan import TrainOptions, resolve_recipe
 from rewardkit.trainers.training.trl_config import base_values
 from tests.support.commands import rewardkit
 
@@ -83,10 +83,9 @@ def test_code_of_a_tokenizer_runs_only_with_the_option(with_code: tuple[Path, Pa
     auto_map = {"AutoTokenizer": ["modeling_own.OwnConfig", None]}
     config = {"tokenizer_class": "OwnTokenizer", "auto_map": auto_map}
     (model / "tokenizer_config.json").write_text(json.dumps(config))
-    for load in (tokenization.load, load_tokenizer):
-        with pytest.raises(UsageError, match="--trust-remote-code"):
-            load(model)
-        assert not ran.exists()
+    with pytest.raises(UsageError, match="--trust-remote-code"):
+        tokenization.load(model)
+    assert not ran.exists()
 
 
 def test_no_other_argument_allows_it(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.backends.tokenization import load
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
@@ -33,7 +33,6 @@ from rewardkit.protocols import Message, Task
 from rewardkit.records import Failure
 from rewardkit.registry import installed
 from rewardkit.verifiers.gsm8k import Gsm8k
-from tests.support.tiny import CHAT_TEMPLATE
 
 GSM8K, MATH500 = map(installed().task, ("gsm8k", "math500"))
 DOCS = Path(__file__).parents[3] / "docs" / "guides" / "prompts.md"
@@ -104,23 +103,19 @@ def test_every_strategy_states_the_form_of_the_answer(task_name: str, name: str)
     assert not any("\n\n\n" in message.content for message in messages)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(("task_name", "name"), ALL)
-def test_every_strategy_renders_as_chat_and_plain(task_name: str, name: str) -> None:
+def test_every_strategy_renders_as_chat_and_plain(
+    task_name: str, name: str, tiny_checkpoint: Path
+) -> None:
     task, sample = task_and_sample(task_name)
     messages = resolve_prompt(task, name).messages(sample)
-    tokenizer = Tokenizer(engine=Letters(), special={"bos_token": ""}, chat_template=CHAT_TEMPLATE)
+    tokenizer = load(tiny_checkpoint)
     chat = tokenizer.prompt(messages, chat=True).text
     plain = tokenizer.prompt(messages, chat=False).text
     assert all(message.content in chat and message.content in plain for message in messages)
     assert chat.count("<|im_start|>") == len(messages) + 1
     assert "<|im_start|>" not in plain
-
-
-class Letters:
-    """A tokenizer whose prompts only need ids."""
-
-    def encode(self, text: str, add_special_tokens: bool) -> Any:
-        return type("Encoded", (), {"ids": [ord(letter) for letter in text]})
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,6 @@ def test_an_unreachable_hub_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", unreachable)
-    monkeypatch.setattr(model_folder, "hub_is_reachable", lambda: True)
     with pytest.raises(UsageError, match="no route to host"):
         model_folder.resolve("owner/name")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,42 +48,6 @@ def test_an_unreachable_hub_is_probed_once(offline: list[Any]) -> None:
     assert offline == [("huggingface.co", 443)]
 
 
-def test_a_server_that_takes_a_connection_is_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
-        assert hub_is_reachable()
-
-
-def test_a_proxy_is_probed_in_place_of_the_hub(
-    offline: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    assert not hub_is_reachable()
-    assert offline == [("proxy.example", 3128)]
-
-
-def test_a_name_server_that_never_answers_ends_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hanging:
-        def __init__(self, *_: Any, **__: Any) -> None:
-            self.joined: list[float] = []
-
-        def start(self) -> None: ...
-
-        def join(self, timeout: float) -> None:
-            assert timeout <= 2
-
-    monkeypatch.setattr(threading, "Thread", Hanging)
-    assert not hub_is_reachable()
-
-
-def test_the_offline_variable_needs_no_probe(
-    offline: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert not hub_is_reachable()
-    assert offline == []
-
-
 def test_offline_the_libraries_read_their_cache_alone(offline: list[Any]) -> None:
     import datasets.config
     import huggingface_hub.constants
@@ -100,7 +63,7 @@ def test_offline_a_data_set_and_a_model_are_errors_that_say_so(offline: list[Any
         data_files.hub_rows("nobody/no-such-data", None, "test")
     with pytest.raises(UsageError, match="the hub can't be reached; give a checkpoint's folder"):
         resolve("nobody/no-such-model")
-    assert len(offline) == 1
+    assert set(offline) == {("huggingface.co", 443)}
 
 
 @pytest.mark.parametrize("backend", ["auto", "transformers"])

@@ -103,7 +103,7 @@ def test_loss_is_on_the_completion_which_follows_evaluations_prompt_and_ends(
         learnt = [at for at, mask in enumerate(row["completion_mask"]) if mask]
         assert learnt == list(range(len(prompt.token_ids), len(row["input_ids"])))
         assert tuple(row["input_ids"][: learnt[0]]) == prompt.token_ids
-        assert row["input_ids"][-1] == tokenizer.token_id("eos_token")
+        assert row["input_ids"][-1] == tokenizer.loaded.eos_token_id
         text = tokenizer.decode(prompt.token_ids, row["input_ids"][learnt[0] : -1])
         assert plan.task_plan.task.verifier("line")(text, sample).correct  # type: ignore[union-attr]
 

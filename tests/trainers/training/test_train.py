@@ -17,6 +17,7 @@ import pytest
 
 from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.backends import tokenization
+from rewardkit.harness.backends.tokenization import Tokenizer
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.run_folder import RunFolder
 from rewardkit.protocols import Message
@@ -154,7 +155,7 @@ def test_the_final_model_has_the_prompts_of_the_first(
     before, after = map(tokenization.load, (tiny_checkpoint, found.final))
     for chat in (True, False):
         assert before.prompt(messages, chat=chat) == after.prompt(messages, chat=chat)
-    assert before.special["eos_token"] == after.special["eos_token"]
+    assert before.loaded.eos_token == after.loaded.eos_token
     assert weights(found.final) != weights(tiny_checkpoint)
 
 
@@ -286,7 +287,7 @@ def test_vllm_has_room_for_the_evaluation_up_to_the_model_s_limit(
             f"evaluation__{name}": value for name, value in evaluation.items()
         }
         plan = planned("motion", tiny_checkpoint, tmp_path / "out", **settings)
-        return longest_evaluated(plan.evaluation, plan.model_folder)
+        return longest_evaluated(plan.evaluation, Tokenizer(plan.tokenizer), plan.model_folder)
 
     assert room(every=0) == 0
     longest_prompt = room(every=1, limit=2, max_tokens=1) - 1
@@ -394,21 +395,6 @@ def test_the_error_for_a_missing_model_or_package_names_the_remedy(
         importlib.util, "find_spec", lambda name: None if name == "trl" else real(name)
     )
     with pytest.raises(MissingExtra, match=r"pip install 'rewardkit\[train\]'"):
-        planned("motion", tiny_checkpoint, tmp_path / "out")
-
-
-def test_a_tokenizer_that_training_reads_otherwise_is_refused(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from transformers import PreTrainedTokenizerFast
-
-    def doubled(folder: Path, **options: Any) -> Any:
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, **options)
-        tokenizer.chat_template = "{{ bos_token }}" + tokenizer.chat_template
-        return tokenizer
-
-    monkeypatch.setattr(training_plan, "load_tokenizer", doubled)
-    with pytest.raises(UsageError, match="has other tokens in training"):
         planned("motion", tiny_checkpoint, tmp_path / "out")
 
 

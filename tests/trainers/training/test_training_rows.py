@@ -14,7 +14,6 @@ from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.run.plan import plan_task
 from rewardkit.trainers import reward_funcs, train_dataset
-from rewardkit.trainers.training.training_plan import check_same_prompts
 from rewardkit.trainers.training.training_rows import render_rows
 from tests.support.commands import run_command
 
@@ -60,13 +59,13 @@ TOOL = {"type": "function", "function": {"name": "f_x"}}
 def test_rows_with_tools_are_trained_on_as_evaluation_renders_them(
     tmp_path: Path, tiny_checkpoint: Path
 ) -> None:
-    from transformers import PreTrainedTokenizerFast
-
     file = written(tmp_path / "rows.jsonl", [{**row, "tools": [TOOL]} for row in GSM8K])
     plan = plan_task(rewardkit.load_task("gsm8k"), "question", AllOptions(data=file))
-    rows = render_rows(plan, tokenization.load(tiny_checkpoint), chat=True, max_prompt_length=None)
+    tokenizer = tokenization.load(tiny_checkpoint)
+    rows = render_rows(plan, tokenizer, chat=True, max_prompt_length=None)
     assert all("f_x" in text for text in rows.trl_prompts())
-    check_same_prompts(PreTrainedTokenizerFast.from_pretrained(tiny_checkpoint), rows)
+    sent = tokenizer.loaded(text=rows.trl_prompts())["input_ids"]
+    assert sent == [list(prompt.token_ids) for prompt in rows.prompts]
     with pytest.raises(UsageError, match="train with `rewardkit train`"):
         train_dataset("gsm8k", prompt="question", data=file)
 
