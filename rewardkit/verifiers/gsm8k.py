@@ -144,6 +144,8 @@ def _ratio(value: Value) -> Fraction | None:
 
 Reading = Literal["hash", "xml", "boxed", "flexible", "lenient"]
 
+_WIDE = str.maketrans("０１２３４５６７８９．，＃－", "0123456789.,#-")
+
 DATA_MARKER = "####"
 """The marker before the answer in GSM8K's own `answer` column."""
 
@@ -198,7 +200,7 @@ class Gsm8k(Bounded):
         reference = reference_value(sample.reference, self.marker)
         if reference is None:
             return Verdict.unjudged(f"the reference {sample.reference[-80:]!r} isn't a number")
-        answer = self._answer(text)
+        answer = self._answer(text if text.isascii() else text.translate(_WIDE))
         if answer is None or not NUMBER.search(answer):
             other = None if self.reading in ("flexible", "lenient") else last_stated_number(text)
             return in_another_form(other, f"no answer in the {self.reading} style")
@@ -262,7 +264,7 @@ def reference_text(reference: str, marker: str = DATA_MARKER) -> str:
 @lru_cache(maxsize=4096)
 def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
     """Return the reference's exact value; None unless it is one number."""
-    text = reference_text(reference, marker).removesuffix(".")
+    text = reference_text(reference, marker).removesuffix(".").translate(_WIDE)
     if NUMBER.fullmatch(text) or _REFERENCE.fullmatch(text):
         return number_in(text)
     return None

@@ -71,6 +71,7 @@ class Language:
     it: re.Pattern[str]
     verb: re.Pattern[str]
     conclusion: re.Pattern[str]
+    check: re.Pattern[str]
     lead: re.Pattern[str]
     praise: re.Pattern[str]
     condition: re.Pattern[str]
@@ -110,12 +111,13 @@ class Language:
             it=compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}"),
             verb=compiled(rf"{words('verb')}|[=:：]|≈"),
             conclusion=compiled(rf"[\s*_]*{words('conclusion')}"),
+            check=compiled(rf"\W*{words('check')}"),
             lead=compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*"),
             praise=compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}"),
             condition=compiled(words("condition")),
             refusal=compiled(rf"{refusal}|[~≈≠<>≤≥]"),
             negation=compiled(words("negation")),
-            change=compiled(rf"{words('change')}|[½²³!?+*×÷^]"),
+            change=compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]"),
             retraction=compiled(words("retraction")),
             contrast=compiled(words("contrast")),
             reason=compiled(words("because", "reason")),
@@ -258,10 +260,16 @@ class _Statements:
             known = self.spoken or end == len(self.masked)  # the last sentence may be in another
             if known or any(one.marks.search(self.masked, start, end) for one in expected):
                 self._read(self.language_at(start, end), start, end)
+        while len(self.sentences) > 1 and self._checks(*self.sentences[-1]):
+            self.sentences.pop()
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
         if at_end and self.announced_at < start:
             self.answer = self._at_end(start, end) or self.answer
         return self.answer
+
+    def _checks(self, start: int, end: int) -> bool:
+        language = self.language_at(start, end)
+        return language is not None and language.check.match(self.masked, start, end) is not None
 
     def language_at(self, start: int, end: int) -> Language | None:
         """The language of a sentence, else that of the whole text."""
@@ -295,7 +303,7 @@ class _Statements:
 
     def _announced(self, language: Language, start: int, noun: re.Match[str], end: int) -> None:
         colon = self.masked.rfind(": ", start, noun.start()) + 1
-        at = max(self._clause_start(language, start, noun.start()), colon)
+        at = max(self.clause_starts(language, start, noun.start())[-1], colon)
         copula = language.copula.match(self.masked, noun.end(), end)
         if copula is None:
             if not self._replaced(language, start, noun.end(), end) and _VALUE.search(
@@ -405,9 +413,6 @@ class _Statements:
 
     def clause_starts(self, language: Language, start: int, end: int) -> list[int]:
         return [start, *(cut.end() for cut in language.clause.finditer(self.masked, start, end))]
-
-    def _clause_start(self, language: Language, start: int, at: int) -> int:
-        return self.clause_starts(language, start, at)[-1]
 
     def _clause_end(self, language: Language, at: int, end: int) -> int:
         cut = language.clause.search(self.masked, at, end)

@@ -106,6 +106,8 @@ def _whole(text: str) -> str | None:
     bare = text[opening.end() if opening else 0 :].removesuffix(".").strip()
     if bare.startswith("**") and bare.endswith("**"):
         bare = bare.strip("*").strip()
+    if "**" in bare:
+        return None
     found = list(formulas(bare))
     if found:
         (start, end), content = found[0]

@@ -41,7 +41,17 @@ from rewardkit.verifiers.math.extraction import answers, flexible_answer, lenien
         ("We swap $3$ and $4$.\n\n21", "21"),
         ("We come to\n\\[ x^2 \\]", "x^2"),
         ("The roots are $x=4$ and $x=-7$.", "$x=4$ and $x=-7$"),
+        # a check after the conclusion
+        ("So $n=5$. Indeed, $5+2=7$.", "n=5"),
+        ("Therefore $x=5$. This satisfies $2x=10$.", "x=5"),
+        ("Donc $x=5$. On vérifie : $2x=10$.", "x=5"),
+        # bold, display
+        ("720 has exactly **30** divisors.", "30 divisors"),
+        ("**Answer:**\n\n42", "42"),
+        ("Thus, the number of ways is:\n\\[\n120\n\\]", "120"),
         # nothing is stated
+        ("The vertex is at the point that we sought", None),
+        ("The train leaves at 4:30 p.m.", None),
         ("We add $3$ and $4$ and come to", None),
         ("first 3, then 4", None),
         ("", None),
