@@ -139,7 +139,12 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     commands = Commands(target, chosen, kind)
     findings = [*_case_findings(resolved, tallies, source.draws, commands)]
     if source.unread:
-        findings.append(_no_readable_form(source.unread, kind, commands))
+        got = (
+            f"not right, like all right answers of kind {kind}, in every form: try another --kind, "
+            "or name a column of right completions, columns.right in a task's file"
+        )
+        case, command = source.unread, commands.of_case(source.unread)
+        findings.append(Finding.of("no_readable_form", "error", case, "right", got, command))
     else:
         findings += _behaviour(resolved, source, chosen, commands)
     rates = totals(tallies)
@@ -163,7 +168,16 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     )
     if other is None or chosen.against is None:
         return result
-    return replace(result, against=_second(chosen.against, other, result, done, source.draws))
+    tallies, _ = measure(other, done, math.inf)
+    commands = Commands(chosen.against, AuditOptions(seed=chosen.seed), kind)
+    second = replace(
+        result,
+        target=other.name,
+        families=tallies,
+        totals=totals(tallies),
+        findings=[*_case_findings(other, tallies, source.draws, commands)],
+    )
+    return replace(result, against=second)
 
 
 def assert_sound(
@@ -331,15 +345,6 @@ def _probes_read(judged: Sequence[Judged], probes: int) -> list[int]:
     return [sum(told[place : place + probes]) for place in range(0, len(told), probes)]
 
 
-def _no_readable_form(case: Case, kind: str, commands: Commands) -> Finding:
-    got = (
-        f"not right, like all right answers of kind {kind}, in every form: try another --kind, or "
-        "name a column of right completions, columns.right in a task's file"
-    )
-    command = commands.of_case(case)
-    return Finding.of("no_readable_form", "error", case, "right", got, command)
-
-
 @dataclass(frozen=True)
 class Commands:
     """The shell lines that repeat what was found."""
@@ -401,18 +406,6 @@ def _behaviour(
         for one in found
         if one.family.startswith(options.family)
     ]
-
-
-def _second(
-    name: str, other: Target, first: Audit, done: Sequence[Case], draws: Mapping[str, Draw]
-) -> Audit:
-    """What a second verifier does with the same cases."""
-    tallies, _ = measure(other, done, math.inf)
-    commands = Commands(name, AuditOptions(seed=first.seed), first.kind)
-    findings = [*_case_findings(other, tallies, draws, commands)]
-    return replace(
-        first, target=other.name, families=tallies, totals=totals(tallies), findings=findings
-    )
 
 
 LONGEST_ARGUMENT = 100_000
