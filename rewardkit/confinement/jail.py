@@ -21,14 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from rewardkit.available_resources import killed_for_memory
-from rewardkit.confinement.jobs import (
-    Allowance,
-    Budget,
-    Job,
-    KeeperSocket,
-    Outcome,
-    communicate,
-)
+from rewardkit.confinement.jobs import Allowance, Budget, Job, KeeperSocket, Outcome, communicate
 from rewardkit.confinement.plain import encode
 from rewardkit.confinement.protocol import OPEN, memory_file
 from rewardkit.errors import ConfinementError, ResourcesUsedUp, UnknownName

@@ -130,7 +130,7 @@ def _enter(isolation: str, readable: Sequence[str]) -> tuple[Place, str]:
         elif isolation == "landlock" and not landlock.version():
             refused = "this kernel has no Landlock, or it is not switched on"
         elif isolation == "landlock":
-            rules = _out_of_the_way(landlock.ruleset(_rights(readable)))
+            rules = _move_away(landlock.ruleset(_rights(readable)))
     except OSError as error:
         refused = str(error)
     confines = isolation != "none"
@@ -163,10 +163,10 @@ class Keeper:
     """The process of a jail that forks its jobs; process 1 where it has namespaces."""
 
     def __init__(self, control: int, job: int, place: Place) -> None:
-        self._control = _out_of_the_way(control)
+        self._control = _move_away(control)
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, self._control)
         self._place = place
-        self._processes = _out_of_the_way(place.processes)
+        self._processes = _move_away(place.processes)
         self._namespaces = place.isolation == "namespaces"
         self._job: dict[str, Any] = marshal.loads(protocol.read_all(job))
         self._limits: dict[str, Any] = self._job["limits"]
@@ -204,9 +204,9 @@ class Keeper:
         prctl(SET_SUBREAPER, 1)
         own = os.readlink("self", dir_fd=self._processes)
         children = os.open(f"{own}/task/{own}/children", os.O_RDONLY, dir_fd=self._processes)
-        self._children = _out_of_the_way(children)
+        self._children = _move_away(children)
         readable, writable = os.pipe()
-        self._failure, self._failing = _out_of_the_way(readable), _out_of_the_way(writable)
+        self._failure, self._failing = _move_away(readable), _move_away(writable)
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)
         self._poll.register(self._failure, select.POLLIN)
@@ -284,7 +284,7 @@ class Keeper:
             read = landlock.READ | landlock.EXECUTE
             own = (self._scratch, read if kind == "execute" else landlock.ALL)
             rights = [*_rights(self._place.readable, read), own]
-            self._rules = _out_of_the_way(landlock.ruleset(rights))
+            self._rules = _move_away(landlock.ruleset(rights))
         elif confines and kind == "execute":
             namespaces.make_read_only(self._scratch)
         if confines:
@@ -360,13 +360,10 @@ class Keeper:
 
     def _kill_orphans(self) -> None:
         """Kill what became a child of this process when its own parent ended."""
-        if self._namespaces:
+        orphans = [-1] if self._namespaces else map(int, os.pread(self._children, 4096, 0).split())
+        for pid in orphans:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)
-            return
-        for pid in os.pread(self._children, 4096, 0).split():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
 
 def _traces() -> tuple[int, int]:
@@ -375,7 +372,7 @@ def _traces() -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _out_of_the_way(descriptor: int) -> int:
+def _move_away(descriptor: int) -> int:
     """Move a descriptor out of the way of a job's."""
     moved: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     os.close(descriptor)
