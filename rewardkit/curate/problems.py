@@ -230,7 +230,7 @@ def _training_judge(rollouts: Path) -> Judge:
     try:
         settings = read_document(path)["fingerprint"]["settings"]
         choice = VerifierChoice(task=settings["task"], task_args=settings.get("task_args") or {})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(
             f"{path} doesn't name the task of the training ({error!r}); give the folder that "
             "`rewardkit train` wrote"

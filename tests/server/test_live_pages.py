@@ -367,5 +367,5 @@ def test_a_web_page_of_others_can_store_no_note(tmp_path: Path) -> None:
 def test_damaged_notes_are_named_with_a_remedy(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", [row("1")])
     (folder / "notes.json").write_text("[]")
-    with pytest.raises(RunMismatch, match="notes.json holds no notes .* move it away"):
+    with pytest.raises(RunMismatch, match=r"notes\.json isn't a file of notes: .* Move it away"):
         read_runs([folder])

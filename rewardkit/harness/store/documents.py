@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import os
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,15 +25,8 @@ FORMAT = 1
 """Version of the files of runs and trainings, which run.json and training.json state as `format`.
 It is raised when code of the version before could not read them."""
 
-DEEPEST = 50
-"""Maximum depth of nesting: functions that walk a document recurse once per level."""
-
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 Number = Annotated[float, msgspec.Meta(gt=-1e300, lt=1e300)]
-
-
-class _Sampling(TypedDict):
-    temperature: Number
 
 
 class _TaskRecord(TypedDict, total=False):
@@ -41,35 +35,20 @@ class _TaskRecord(TypedDict, total=False):
     group_by: list[str]
     prompt: str | None
     reading: str | None
-    sampling: _Sampling
+    sampling: dict[str, Any]
     judging: dict[str, Any]
-
-
-class _Settings(TypedDict, total=False):
-    model: str
-    prompt: str | None
-    data: str | None
-    split: str | None
-    max_errors: Number
-
-
-class _ShardRecord(TypedDict):
-    number: Count
-    count: Count
-    command: str
 
 
 class _RunRecord(TypedDict, total=False):
     command: list[Any]
-    settings: _Settings
+    settings: dict[str, Any]
     fingerprint: dict[str, Any]
     tasks: dict[str, _TaskRecord]
     backend: dict[str, Any]
     versions: dict[str, Any]
     hardware: dict[str, Any]
-    started: str | None
     sessions: list[dict[str, Any]]
-    shard: _ShardRecord
+    shard: dict[str, Any]
 
 
 class _Metric(TypedDict):
@@ -77,18 +56,6 @@ class _Metric(TypedDict):
     low: Number
     high: Number
     count: Count
-
-
-class _Bar(TypedDict):
-    value: Number | None
-    low: Number | None
-    high: Number | None
-
-
-class _Figure(TypedDict):
-    kind: str
-    series: NotRequired[dict[str, Any]]
-    bars: NotRequired[dict[str, _Bar]]
 
 
 class _TaskSummary(TypedDict):
@@ -102,34 +69,25 @@ class _TaskSummary(TypedDict):
     failures: dict[str, Count]
     lengths: NotRequired[dict[str, dict[str, Number]]]
     examples: NotRequired[dict[str, list[str]]]
-    figures: NotRequired[list[_Figure]]
-    broken: NotRequired[str]
+    figures: NotRequired[list[dict[str, Any]]]
 
 
 class _Summary(TypedDict):
     tasks: dict[str, _TaskSummary]
-    failed: NotRequired[bool]
-    set_by_tasks: NotRequired[dict[str, Any]]
+
+
+@contextlib.contextmanager
+def decoding(path: Path, what: str, remedy: str) -> Iterator[None]:
+    """Raise RunMismatch where the file at `path` can't be decoded as `what`."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:  # msgspec's, json's and Unicode's
+        raise RunMismatch(f"{path} isn't {what}: {error}. {remedy}") from error
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Read a JSON object. ValueError if the file holds none, or one that is nested too deeply."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        _check_depth(document, DEEPEST)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"it isn't JSON ({error})") from None
-    return msgspec.convert(document, dict[str, Any])
-
-
-def _check_depth(value: Any, levels: int) -> None:
-    if not levels:
-        raise RecursionError
-    if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            _check_depth(inner, levels - 1)
+    """Read a JSON object; NaN and lone surrogates, which msgspec's decoder refuses, are read."""
+    return msgspec.convert(json.loads(path.read_text(encoding="utf-8")), dict[str, Any])
 
 
 def check_format(path: Path, document: Mapping[str, Any]) -> None:
@@ -149,30 +107,22 @@ def check_format(path: Path, document: Mapping[str, Any]) -> None:
 
 def read_run_record(path: Path) -> dict[str, Any]:
     """Read a run.json; a missing file is empty. Raises RunMismatch."""
-    try:
+    if not path.exists():
+        return {}
+    remedy = "Restore it from a copy, or start the run again with --overwrite"
+    with decoding(path, "the record of a run", remedy):
         record = read_document(path)
         check_format(path, record)
         msgspec.convert(record, _RunRecord)
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise RunMismatch(
-            f"{path} isn't the record of a run: {error}. Restore it from a copy, or "
-            "start the run again with --overwrite"
-        ) from error
     return record
 
 
 def read_run_summary(path: Path) -> dict[str, Any]:
     """Read a summary.json. Raises RunMismatch, or FileNotFoundError if it is missing."""
-    try:
+    remedy = "Run the same command again to rewrite it"
+    with decoding(path, "a summary that rewardkit wrote", remedy):
         summary = read_document(path)
         msgspec.convert(summary, _Summary)
-    except ValueError as error:
-        raise RunMismatch(
-            f"{path} isn't a summary that rewardkit wrote: {error}. "
-            "Run the same command again to rewrite it"
-        ) from error
     return summary
 
 
@@ -197,19 +147,14 @@ class SampleNote:
     started: str = ""
 
 
-class _Document(msgspec.Struct):
-    samples: dict[str, SampleNote]
-
-
 def read_notes(folder: Path) -> Mapping[str, SampleNote]:
     """The notes on a run's samples by key. RunMismatch if the file is damaged."""
     path = folder / NOTES
-    try:
-        return msgspec.convert(json.loads(path.read_text(encoding="utf-8")), _Document).samples
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (ValueError, RecursionError) as error:
-        raise RunMismatch(f"{path} holds no notes ({error}); move it away") from error
+    with decoding(path, "a file of notes", "Move it away"):
+        samples = read_document(path).get("samples")
+        return msgspec.convert(samples, dict[str, SampleNote])
 
 
 def write_note(folder: Path, key: str, note: SampleNote) -> None:
