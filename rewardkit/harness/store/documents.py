@@ -39,9 +39,13 @@ class _TaskRecord(TypedDict, total=False):
     judging: dict[str, Any]
 
 
+class _Settings(TypedDict, total=False):
+    max_errors: Number
+
+
 class _RunRecord(TypedDict, total=False):
     command: list[Any]
-    settings: dict[str, Any]
+    settings: _Settings
     fingerprint: dict[str, Any]
     tasks: dict[str, _TaskRecord]
     backend: dict[str, Any]
