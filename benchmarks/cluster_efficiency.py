@@ -24,7 +24,7 @@ from cluster_kills import ADDRESS, INSIDE, enter_namespace, write_completions
 
 DAEMONS = ("gcs_server", "raylet", "/ray/", "ray::Dashboard", "ray::RuntimeEnv", "ray::IDLE")
 ACTORS = "ray::JudgingActor"
-WORKERS = "rewardkit.harness.scoring.jobs"
+WORKERS = "multiprocessing.spawn"
 TICKS = os.sysconf("SC_CLK_TCK")
 SETTLED = 10_000_000
 """Bytes of rows after which a run counts as started."""

@@ -207,9 +207,9 @@ def record(plan: ScorePlan, file: Path) -> list[Recording]:
     """Judge the file's chunks."""
     recordings = []
     job = replace(plan.job, workers=1)
-    for number, chunk in enumerate(RepeatedFile(file, 1).chunks(0)):
+    for chunk in RepeatedFile(file, 1).chunks(0):
         start = time.process_time()
-        result = pickled_result(job, number, chunk)
+        result = pickled_result(job, chunk)
         recordings.append(Recording(result, time.process_time() - start))
     return recordings[1:]  # the first one loads what the verifier needs
 

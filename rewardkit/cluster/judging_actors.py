@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import pickle
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,11 @@ from rewardkit.harness.backends.ray_cluster import (
 )
 from rewardkit.harness.scoring.jobs import (
     AHEAD,
-    ChunkOrder,
     ChunkResult,
     Job,
-    freeze_loaded,
     pickled_job,
     pickled_result,
+    result_of,
 )
 from rewardkit.harness.store.data_files import Chunk, JsonLines, is_compressed
 
@@ -81,20 +79,26 @@ class InOrder:
     def __init__(self, ray: Any, actors: JudgingActors, chunks: Iterator[Chunk]) -> None:
         self._ray = ray
         self._actors = actors
-        self._order = ChunkOrder(chunks)
+        self._unread = enumerate(chunks)
+        self._waiting: deque[Chunk] = deque()
+        """The chunks whose results were not yielded yet."""
+        self._results: dict[int, bytes] = {}
         self._again: deque[_Attempt] = deque()
         self._running: dict[Any, tuple[Actor, Sequence[_Attempt]]] = {}
         self._chunks_a_call = 1
 
     def results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result."""
+        turn = 0
         while True:
             self._actors.refresh()
             self._submit()
-            if not self._order.waiting and self._next() is None:
+            if not self._waiting and self._next() is None:
                 return
             self._receive()
-            yield from self._order.in_turn()
+            while turn in self._results:
+                yield self._waiting.popleft(), result_of(self._results.pop(turn))
+                turn += 1
 
     def _submit(self) -> None:
         while self._actors.idle and (attempts := self._take()):
@@ -115,10 +119,10 @@ class InOrder:
     def _next(self) -> _Attempt | None:
         """The chunk to judge next, which stays first in the queue; None if there is none yet."""
         calls = max(1, len(self._running) + len(self._actors.idle))
-        if not self._again and len(self._order.waiting) < AHEAD * calls * self._chunks_a_call:
-            numbered = self._order.next()
-            if numbered is not None:
-                self._again.append(_Attempt(*numbered))
+        if not self._again and len(self._waiting) < AHEAD * calls * self._chunks_a_call:
+            for number, chunk in islice(self._unread, 1):
+                self._waiting.append(chunk)
+                self._again.append(_Attempt(number, chunk))
         return self._again[0] if self._again else None
 
     def _receive(self) -> None:
@@ -137,7 +141,7 @@ class InOrder:
             self._actors.busy -= 1
             self._actors.idle.append(actor)
             for attempt, pickled in zip(attempts, results, strict=True):
-                self._order.add(attempt.number, pickle.loads(pickled)[1])
+                self._results[attempt.number] = pickled
             fitting = int(CALL_SECONDS * len(results) / max(seconds, 1e-9))
             self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
 
@@ -155,7 +159,7 @@ class InOrder:
                     f"{attempt.chunk.first + attempt.chunk.count}, perhaps for lack of memory; "
                     "what was judged before is stored, and the same command resumes"
                 ) from error
-        self._again.extendleft(reversed([*first, *itertools.chain(*queued)]))
+        self._again.extendleft(reversed([*first, *chain(*queued)]))
 
 
 SECONDS_TO_START = 25.0
@@ -275,7 +279,6 @@ class JudgingActor:
     def __init__(self, job: bytes, source: SourceFile | None) -> None:
         self._job = cloudpickle.loads(job)
         self._source = source
-        self._frozen = False
 
     def describe(self) -> dict[str, Any]:
         """The actor's node, its versions, and whether it can read the file itself."""
@@ -283,12 +286,9 @@ class JudgingActor:
         return {**describe_node(), "reads_file": reads_file}
 
     def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
-        """The seconds that judging took, and each chunk's number and result, pickled."""
+        """The seconds that judging took, and each chunk's result, pickled."""
         start = time.monotonic()
-        results = [pickled_result(self._job, sent.number, self._read(sent)) for sent in chunks]
-        if not self._frozen:
-            self._frozen = True
-            freeze_loaded()
+        results = [pickled_result(self._job, self._read(sent)) for sent in chunks]
         return time.monotonic() - start, results
 
     def _read(self, sent: SentChunk) -> Chunk:

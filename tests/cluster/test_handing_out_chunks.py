@@ -35,7 +35,7 @@ class Actor:
             self.dead = self.dead or any(sent.chunk.content in self.deadly for sent in chunks)
             if self.dead:
                 raise ActorDied
-            texts = [pickle.dumps((0, sent.chunk.content)) for sent in chunks]
+            texts = [pickle.dumps(sent.chunk.content) for sent in chunks]
             return self.seconds * len(chunks), texts
 
         return result

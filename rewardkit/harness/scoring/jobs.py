@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import pickle
-import socket
-import subprocess
-import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import cloudpickle
@@ -40,7 +41,6 @@ from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_v
 from rewardkit.harness.store.run_folder import SOURCE_ROW, Shard
 from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.judging import LimitCounts, take_limit_counts
-from rewardkit.judging.frames import FrameChannel, child_output, socket_pair
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.protocols import Task
 from rewardkit.records import Completion, Failure, Sample, Verdict
@@ -324,37 +324,6 @@ class RunJob(_JobOptions):
 Job = FileJob | RunJob
 
 
-class ChunkOrder:
-    """Numbers chunks as they are handed out, and puts their results in that order again."""
-
-    def __init__(self, chunks: Iterator[Chunk]) -> None:
-        self._unread = enumerate(chunks)
-        self._results: dict[int, ChunkResult | BaseException] = {}
-        self._turn = 0
-        self.waiting: dict[int, Chunk] = {}
-        """The chunks that were handed out and whose results were not yielded yet."""
-
-    def next(self) -> tuple[int, Chunk] | None:
-        """The next chunk with its number; None at the end."""
-        numbered = next(self._unread, None)
-        if numbered is not None:
-            self.waiting[numbered[0]] = numbered[1]
-        return numbered
-
-    def add(self, number: int, result: ChunkResult | BaseException) -> None:
-        """Store the result of a chunk, or the exception to raise in its turn."""
-        self._results[number] = result
-
-    def in_turn(self) -> Iterator[tuple[Chunk, ChunkResult]]:
-        """Yield each chunk with its result, up to the first without one."""
-        while self._turn in self._results:
-            result = self._results.pop(self._turn)
-            if isinstance(result, BaseException):
-                raise result
-            yield self.waiting.pop(self._turn), result
-            self._turn += 1
-
-
 def pickled_job(job: Job, where: str) -> bytes:
     """The job, pickled. JudgingError if it can't be sent to `where`."""
     try:
@@ -376,163 +345,99 @@ def _judged(
     return rows
 
 
+def pickled_result(job: Callable[[Chunk], ChunkResult], chunk: Chunk) -> bytes:
+    """The result of a chunk, or its exception, pickled: the caller raises it again."""
+    try:
+        return pickle.dumps(job(chunk), protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        cause: Exception = error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # an exception class of a plugin
+            cause = JudgingError(f"{type(error).__name__}: {error}")
+        return pickle.dumps(cause)
+    finally:
+        # the first chunk has loaded all that the verifier imports: collections needn't visit it
+        if not gc.get_freeze_count():
+            gc.collect()
+            gc.freeze()
+
+
+def result_of(pickled: bytes) -> ChunkResult:
+    """The result of a chunk, or the exception that it raised."""
+    result = pickle.loads(pickled)
+    if isinstance(result, BaseException):
+        raise result
+    return cast("ChunkResult", result)
+
+
 AHEAD = 4
 """Chunks for each process that may wait for the result of an earlier one."""
 
 
-def main(descriptor: int) -> None:
-    """Receive a job and judge the chunks that follow, until the other end closes."""
-    threading.Thread(target=_exit_with_caller, daemon=True).start()
-    channel = FrameChannel(descriptor)
-    with contextlib.suppress(EOFError, OSError):
-        job = _receive_job(channel)
-        _answer(channel, job)
-        freeze_loaded()
-        while True:
-            _answer(channel, job)
+def judge_in_processes(
+    job: Job, chunks: Iterable[Chunk], processes: int
+) -> Iterator[tuple[Chunk, ChunkResult]]:
+    """Yield each chunk with its result, in order.
+
+    Each process is a fresh interpreter with one judging thread and its own workers: nothing of the
+    caller is forked. It is trusted as the caller is: only its workers run a verifier without a
+    bound. An exception of a chunk is raised in that chunk's turn. Raises JudgingError if the job
+    can't be sent to a process, or a process ends by itself.
+    """
+    pickled = pickled_job(job, "other processes")
+    fresh = multiprocessing.get_context("spawn")
+    alive, caller = fresh.Pipe(duplex=False)
+    executor = ProcessPoolExecutor(processes, fresh, _start_judging, (pickled, alive))
+    waiting: deque[tuple[Chunk, Future[bytes]]] = deque()
+    with alive, caller, executor:
+        try:
+            for chunk in chunks:
+                waiting.append((chunk, executor.submit(_judge_chunk, chunk)))
+                if len(waiting) == AHEAD * processes:
+                    chunk, future = waiting.popleft()
+                    yield chunk, result_of(future.result())
+            for chunk, future in waiting:
+                yield chunk, result_of(future.result())
+        except BrokenProcessPool as error:
+            raise JudgingError(
+                "a judging process ended by itself, perhaps for lack of memory; what was judged "
+                "before is stored, and the same command resumes"
+            ) from error
+        except BaseException:
+            caller.close()  # ends the processes in the midst of their chunks
+            raise
 
 
-def _answer(channel: FrameChannel, job: Callable[[Chunk], ChunkResult]) -> None:
-    number, chunk = cast("tuple[int, Chunk]", pickle.loads(channel.receive()))
-    channel.send(pickled_result(job, number, chunk))
-
-
-def _receive_job(channel: FrameChannel) -> Callable[[Chunk], ChunkResult]:
-    pickled = channel.receive()
+def _start_judging(pickled: bytes, alive: Connection) -> None:
+    """Load the job in a new process, which ends with the caller, however that ends."""
+    global _job
+    threading.Thread(target=_exit_with_caller, args=(alive,), daemon=True).start()
+    os.setsid()  # Ctrl-C is for the caller
+    with contextlib.suppress(OSError):  # closed
+        os.dup2(2, 1)  # the caller's standard output is for results
     try:
-        return cast("Job", pickle.loads(pickled))
+        _job = pickle.loads(pickled)
     except Exception as error:  # a plugin's own; every chunk is answered with this error
         message = (
-            "the verifier can't be loaded into a judging process: "
-            f"{type(error).__name__}: {error}; "
-            "what it needs must be importable in a fresh interpreter"
+            f"the verifier can't be loaded into a judging process: {type(error).__name__}: "
+            f"{error}; what it needs must be importable in a fresh interpreter"
         )
 
         def refuse(_: Chunk) -> ChunkResult:
             raise JudgingError(message)
 
-        return refuse
+        _job = refuse
 
 
-def pickled_result(job: Callable[[Chunk], ChunkResult], number: int, chunk: Chunk) -> bytes:
-    """The number and the result of a chunk, or its exception, pickled."""
-    try:
-        return pickle.dumps((number, job(chunk)), protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # the caller raises it again
-        sendable = _survives_pickling(error)
-        cause = error if sendable else JudgingError(f"{type(error).__name__}: {error}")
-        return pickle.dumps((number, cause))
+_job: Callable[[Chunk], ChunkResult]
+"""The job of this process, where it is one of several."""
 
 
-def freeze_loaded() -> None:
-    """Take what is loaded by now out of garbage collection, which would visit it over and over.
-
-    After the first chunk, this is the verifier with all that it imports.
-    """
-    gc.collect()
-    gc.freeze()
+def _judge_chunk(chunk: Chunk) -> bytes:
+    return pickled_result(_job, chunk)
 
 
-def _survives_pickling(error: BaseException) -> bool:
-    try:
-        return type(pickle.loads(pickle.dumps(error))) is type(error)
-    except Exception:  # an exception class of a plugin
-        return False
-
-
-def _exit_with_caller() -> None:
-    # not sys.stdin.read(): at this process's own exit the thread would hold the buffer's lock
-    os.read(sys.stdin.fileno(), 1)
+def _exit_with_caller(alive: Connection) -> None:
+    alive.poll(None)  # until the other end is closed
     os._exit(1)
-
-
-_BOOT = (
-    "import sys; sys.path[:] = sys.argv[2:]; "
-    "from rewardkit.harness.scoring.jobs import main; main(int(sys.argv[1]))"
-)
-
-
-def judge_in_processes(
-    job: Job, chunks: Iterator[Chunk], processes: int
-) -> Iterator[tuple[Chunk, ChunkResult]]:
-    """Yield each chunk with its result, in order.
-
-    Each process is a fresh interpreter with one judging thread and its own workers, started as the
-    judging boundary starts its fork server: nothing of the caller is forked. It has one chunk at a
-    time, and is trusted as the caller is: only its workers run a verifier without a bound.
-    An exception of a chunk is raised in that chunk's turn. Raises JudgingError if the job can't be
-    sent to a process, or a process ends by itself.
-    """
-    pickled = pickled_job(job, "other processes")
-    order = ChunkOrder(chunks)
-    busy: dict[socket.socket, _WorkerProcess] = {}
-    with contextlib.ExitStack() as exit_stack:
-        idle = [exit_stack.enter_context(_WorkerProcess(pickled)) for _ in range(processes)]
-        while True:
-            while idle and len(order.waiting) < AHEAD * processes and (chunk := order.next()):
-                worker = idle.pop()
-                worker.send(*chunk)
-                busy[worker.socket] = worker
-            if not order.waiting:
-                return
-            for ready in wait(list(busy)):
-                worker = busy.pop(cast("socket.socket", ready))
-                order.add(*worker.receive())
-                idle.append(worker)
-            yield from order.in_turn()
-
-
-class _WorkerProcess:
-    """A judging process, from the caller's side."""
-
-    def __init__(self, pickled: bytes) -> None:
-        ours, theirs = socket_pair()
-        with theirs:
-            # standard input closes when this process ends, however it ends
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, str(theirs.fileno()), *sys.path],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.PIPE,
-                stdout=child_output(),
-                stderr=child_output(),
-                start_new_session=True,
-            )
-        self.socket = ours
-        self._channel = FrameChannel(ours.fileno())
-        with self._errors():
-            self._channel.send(pickled)
-
-    def __enter__(self) -> _WorkerProcess:
-        return self
-
-    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
-        self.socket.close()
-        try:
-            self._process.wait(timeout=5 if failed is None else 0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-
-    def send(self, number: int, chunk: Chunk) -> None:
-        """Give the process a chunk; it must be idle."""
-        with self._errors():
-            self._channel.send(pickle.dumps((number, chunk)))
-
-    def receive(self) -> tuple[int, ChunkResult | BaseException]:
-        """The number of its chunk, and the result or the exception."""
-        with self._errors():
-            content = self._channel.receive()
-        return cast("tuple[int, ChunkResult | BaseException]", pickle.loads(content))
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, OSError):
-            status = self._process.wait()
-            raise JudgingError(
-                f"a judging process ended by itself (status {status}), perhaps for lack of "
-                "memory; what was judged before is stored, and the same command resumes"
-            ) from None

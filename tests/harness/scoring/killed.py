@@ -43,13 +43,14 @@ class ResumeReporter(Reporter):
         sys.stdout.write(str(completions))
 
 
-file, folder, processes, mark = sys.argv[1:]
-data_files.CHUNK_BYTES = 1_500
-job = FileJob(
-    open_source(Path(file)),
-    "t",
-    TaskVerifiers(Deadly(HOME, mark), None),
-    FileFields(("a", "b"), None, ("right", "right")),
-)
-plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
-score(plan, ResumeReporter())
+if __name__ == "__main__":
+    file, folder, processes, mark = sys.argv[1:]
+    data_files.CHUNK_BYTES = 1_500
+    job = FileJob(
+        open_source(Path(file)),
+        "t",
+        TaskVerifiers(Deadly(HOME, mark), None),
+        FileFields(("a", "b"), None, ("right", "right")),
+    )
+    plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
+    score(plan, ResumeReporter())
