@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -357,10 +357,14 @@ def pickled_result(job: Callable[[Chunk], ChunkResult], chunk: Chunk) -> bytes:
             cause = JudgingError(f"{type(error).__name__}: {error}")
         return pickle.dumps(cause)
     finally:
-        # the first chunk has loaded all that the verifier imports: collections needn't visit it
-        if not gc.get_freeze_count():
-            gc.collect()
-            gc.freeze()
+        _freeze_loaded()
+
+
+@cache
+def _freeze_loaded() -> None:
+    """After the first chunk, garbage collection needn't visit what the verifier has imported."""
+    gc.collect()
+    gc.freeze()
 
 
 def result_of(pickled: bytes) -> ChunkResult:
