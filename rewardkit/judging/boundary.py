@@ -168,7 +168,7 @@ def _judge_all(
     if any(sample.references for _, sample in items):
         if not reads_list(verifier):
             return _judge_alternatives(verifier, items, options, control)
-        items = [(text, _with_list(sample)) for text, sample in items]
+        items = [(text, _as_list(sample)) for text, sample in items]
     return _judge_single(verifier, items, options, control)
 
 
@@ -181,7 +181,7 @@ def _judge_single(
     thinking = thinking_of(verifier, options.thinking)
 
     def judge_items(
-        some: Sequence[Item], seconds: Sequence[float], *, only_in_workers: bool
+        some: Sequence[Item], seconds: Sequence[float], *, only_in_workers: bool = False
     ) -> list[Outcome]:
         if thinking is not None:
             some = [(text_to_read(text, thinking), sample) for text, sample in some]
@@ -194,30 +194,26 @@ def _judge_single(
             only_in_workers=only_in_workers,
         )
 
-    outcomes = judge_items(items, [allowed] * len(items), only_in_workers=False)
-    verdicts = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Verdict)}
-    crashed = {i: outcome for i, outcome in enumerate(outcomes) if isinstance(outcome, Crash)}
-
     def judge_again(
-        some: Sequence[Item], seconds: Sequence[float], *, in_worker: bool, alone: bool
+        some: Sequence[Item], seconds: Sequence[float], *, in_worker: bool
     ) -> list[Outcome]:
-        """Judge in new workers: what a crash left in a worker would meet the next text there."""
-        size = 1 if alone else max(1, len(some))
-        again: list[Outcome] = []
-        for start in range(0, len(some), size):
-            if in_worker:
-                end_idle_workers(verifier, options)
-            batch = slice(start, start + size)
-            again += judge_items(some[batch], seconds[batch], only_in_workers=in_worker)
-        return again
+        if not some:
+            return []
+        if in_worker:  # what a crash left in a worker would meet the next text there
+            end_idle_workers(verifier, options)
+        return judge_items(some, seconds, only_in_workers=in_worker)
 
-    for in_worker, alone in sorted({(crash.in_worker, crash.alone) for crash in crashed.values()}):
-        crashes = {
-            i: crash
-            for i, crash in crashed.items()
-            if (crash.in_worker, crash.alone) == (in_worker, alone)
-        }
-        judge_there = partial(judge_again, in_worker=in_worker, alone=alone)
+    verdicts: dict[int, Verdict] = {}
+    crashed: dict[tuple[bool, int], dict[int, Crash]] = {}
+    """By where they happened; those to judge alone by themselves."""
+    for i, outcome in enumerate(judge_items(items, [allowed] * len(items))):
+        if isinstance(outcome, Verdict):
+            verdicts[i] = outcome
+        else:
+            group = (outcome.in_worker, i if outcome.alone else -1)
+            crashed.setdefault(group, {})[i] = outcome
+    for (in_worker, _), crashes in crashed.items():
+        judge_there = partial(judge_again, in_worker=in_worker)
         verdicts |= settle_crashes(items, crashes, judge_there, allowed=allowed, control=control)
     return [verdicts[i] for i in range(len(items))]
 
@@ -229,31 +225,28 @@ def _judge_alternatives(
 
     A text that isn't right is unjudged if one of its references couldn't be judged.
     """
-    choices = [
-        [
-            replace(sample, reference=one, references=())
-            for one in (sample.reference, *sample.references)
-        ]
-        for _, sample in items
+    alternatives = [[sample.reference, *sample.references] for _, sample in items]
+    pairs = [
+        (text, replace(sample, reference=reference, references=()))
+        for (text, sample), references in zip(items, alternatives, strict=True)
+        for reference in references
     ]
-    pairs = [(text, one) for (text, _), some in zip(items, choices, strict=True) for one in some]
     verdicts = iter(judge_many(verifier, pairs, options, control=control))
-    return [_of_alternatives(list(islice(verdicts, len(some)))) for some in choices]
+    best = []
+    for references in alternatives:
+        some = list(islice(verdicts, len(references)))
+        highest = max(some, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
+        unjudged = (verdict for verdict in some if verdict.score is None)
+        best.append(highest if highest.correct else next(unjudged, highest))
+    return best
 
 
-def _with_list(sample: Sample) -> Sample:
+def _as_list(sample: Sample) -> Sample:
     """The sample with all of its references as one JSON list."""
     if not sample.references:
         return sample
-    return replace(
-        sample, reference=json.dumps([sample.reference, *sample.references]), references=()
-    )
-
-
-def _of_alternatives(verdicts: Sequence[Verdict]) -> Verdict:
-    best = max(verdicts, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
-    unjudged = (verdict for verdict in verdicts if verdict.score is None)
-    return best if best.correct else next(unjudged, best)
+    references = json.dumps([sample.reference, *sample.references])
+    return replace(sample, reference=references, references=())
 
 
 def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> Item:
@@ -307,26 +300,21 @@ def _batch_outcomes(
     if options.timeout is None:
         seconds = [math.inf] * len(items)
     try:
-        judged = verifier.judge_within(items, seconds, max_wall=wall, workers=options.workers)
-        verdicts = [_of_batch(one) for one in judged]
-        if len(verdicts) != len(items):
-            raise ValueError(f"{len(verdicts)} verdicts on {len(items)} texts")
+        judged = list(verifier.judge_within(items, seconds, max_wall=wall, workers=options.workers))
+        if len(judged) != len(items):
+            raise ValueError(f"{len(judged)} verdicts on {len(items)} texts")
+        return [_of_batch(one) if isinstance(one, Exception) else Verdict.of(one) for one in judged]
     except (KeyboardInterrupt, UsageError):  # the caller's
         raise
     except BaseException as error:  # a verifier may raise anything; each text is judged alone
-        outcome = raised(error, in_worker=False)
-        crashed = replace(outcome, alone=True) if isinstance(outcome, Crash) else outcome
-        return [crashed] * len(items)
-    return verdicts
+        return [_of_batch(error)] * len(items)
 
 
-def _of_batch(judged: Verdict | Exception) -> Outcome:
-    """The outcome of one text; what was raised for it may be another's fault, or the machine's."""
-    if not isinstance(judged, Exception):
-        return Verdict.of(judged)
-    outcome = raised(judged, in_worker=False)
+def _of_batch(error: BaseException) -> Outcome:
+    """The outcome of what a batch raised: it may be another text's fault, or the machine's."""
+    outcome = raised(error, in_worker=False)
     if isinstance(outcome, Crash):
-        return replace(outcome, alone=True, used_up=isinstance(judged, ResourcesUsedUp))
+        return replace(outcome, alone=True, used_up=isinstance(error, ResourcesUsedUp))
     return outcome
 
 
