@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from rewardkit.harness.store.sample_row import SampleRow as SampleRow
     from rewardkit.hookspecs import hookimpl as hookimpl
     from rewardkit.protocols import Backend as Backend
+    from rewardkit.protocols import BackendExtras as BackendExtras
     from rewardkit.protocols import Bounded as Bounded
     from rewardkit.protocols import Combination as Combination
-    from rewardkit.protocols import IgnoresOptions as IgnoresOptions
     from rewardkit.protocols import Judged as Judged
     from rewardkit.protocols import Message as Message
     from rewardkit.protocols import Prompt as Prompt

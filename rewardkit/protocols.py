@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from rewardkit.errors import UsageError
 from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rewardkit.harness.store.sample_row import SampleRow
 
 Judged = Verdict | bool | float
+Extras = TypeVar("Extras")
 VerifierCallable = Callable[[str, Sample], Judged]
 """A `Verifier`, or any function or object that is called as one."""
 
@@ -328,7 +329,10 @@ class Request:
 
 
 class Backend(Protocol):
-    """An engine that generates. Construction is cheap; `start` loads the weights."""
+    """An engine that generates. Construction is cheap; `start` loads the weights.
+
+    A backend may have more: the members of `BackendExtras`.
+    """
 
     @property
     def max_model_len(self) -> int | None:
@@ -359,11 +363,24 @@ class Backend(Protocol):
         """Release the engine and its memory."""
 
 
-@runtime_checkable
-class IgnoresOptions(Protocol):
-    """A backend's constructor that names the options of an evaluation that it refuses."""
+class BackendExtras:
+    """What a backend may have besides the members of `Backend`, and what it has otherwise.
 
-    ignored_options: Sequence[str]
+    A backend needs no base class: it may have any of these names.
+    """
+
+    ignored_options: Sequence[str] = ()
+    """The options of an evaluation that it refuses; what creates the backend has it too."""
+    waits: Callable[[], str] | None = None
+    """Returns what it waits for, in a few words, or "". It is called from any thread."""
+    check: Callable[[Mapping[str, Collection[str]], int], None] | None = None
+    """Raises DataError unless completions that exist already belong to these ids of each task, so
+    many to each."""
+
+
+def backend_extras(backend: object) -> BackendExtras:
+    """Return what a backend has of `BackendExtras`, with the defaults of what it lacks."""
+    return _filled(BackendExtras(), backend)
 
 
 class Task(Protocol):
@@ -443,8 +460,11 @@ class TaskExtras:
 
 def extras(task: Task) -> TaskExtras:
     """Return what a task has of `TaskExtras`, with the defaults of what it lacks."""
-    found = TaskExtras()
-    for name in vars(TaskExtras):
-        if not name.startswith("_") and hasattr(task, name):
-            setattr(found, name, getattr(task, name))
-    return found
+    return _filled(TaskExtras(), task)
+
+
+def _filled(extras: Extras, source: object) -> Extras:
+    for name in vars(type(extras)):
+        if not name.startswith("_") and hasattr(source, name):
+            setattr(extras, name, getattr(source, name))
+    return extras

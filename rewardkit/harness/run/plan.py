@@ -20,7 +20,7 @@ from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers, 
 from rewardkit.harness.run.options import EvalOptions, as_typed, default_folder, settings_of
 from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store import model_folder
-from rewardkit.protocols import Backend, IgnoresOptions, Prompt, Request, Task, extras
+from rewardkit.protocols import Backend, Prompt, Request, Task, backend_extras, extras
 from rewardkit.records import Sample, Sampling
 from rewardkit.resolve import timeout_of
 
@@ -142,8 +142,7 @@ def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) ->
     UsageError for an option that was given and that the backend ignores.
     """
     kind = registry.installed().backend(backend_name)
-    ignored: Sequence[str] = kind.ignored_options if isinstance(kind, IgnoresOptions) else ()
-    for name in ignored:
+    for name in backend_extras(kind).ignored_options:
         if options.is_given(name):
             raise UsageError(
                 f"the {backend_name} backend generates nothing, so {flag(name)} has no effect; "

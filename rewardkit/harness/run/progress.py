@@ -9,8 +9,8 @@ import datetime
 import html
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import (
     BarColumn,
@@ -33,22 +33,6 @@ from rewardkit.redaction import redact
 if TYPE_CHECKING:
     from rewardkit.harness.metrics.summary import TaskSummary
     from rewardkit.harness.store.sample_row import SampleRow
-
-
-@runtime_checkable
-class ShowsWaits(Protocol):
-    """A backend that says what it waits for: rate limits, faults of a server."""
-
-    def waits(self) -> str:
-        """A few words, empty if it waits for nothing. Called from any thread."""
-
-
-@runtime_checkable
-class ChecksProblems(Protocol):
-    """A backend whose completions exist already, and must be those of the problems."""
-
-    def check(self, problems: Mapping[str, Collection[str]], samples: int) -> None:
-        """Raise DataError unless they belong to the ids of each task, `samples` to each."""
 
 
 class Reporter:

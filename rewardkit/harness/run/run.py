@@ -25,13 +25,13 @@ from rewardkit.harness.run.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.run.judging_thread import ALL_THINKING, JudgingThread, generated
 from rewardkit.harness.run.options import EvalOptions, as_typed
 from rewardkit.harness.run.plan import RenderedTask, RunPlan, TaskPlan, render_task
-from rewardkit.harness.run.progress import ChecksProblems, Reporter, ShowsWaits
+from rewardkit.harness.run.progress import Reporter
 from rewardkit.harness.store.documents import hardware, new_session, now, read_notes
 from rewardkit.harness.store.files import replace_text
 from rewardkit.harness.store.run_folder import REPORT, SOURCE_ROW, RunFolder
 from rewardkit.harness.store.sample_row import SampleRow
 from rewardkit.judging import take_limit_counts
-from rewardkit.protocols import Backend, extras, isolation_of
+from rewardkit.protocols import Backend, backend_extras, extras, isolation_of
 from rewardkit.shown import Shown
 from rewardkit.tables import Line, Table
 from rewardkit.verifiers.judge.use import (
@@ -175,16 +175,17 @@ def _open(
 def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Reporter) -> None:
     """Start the engine if completions are missing."""
     missing = [active for active in active_runs if active.missing]
-    if isinstance(backend, ChecksProblems) and missing:
+    check, waits = backend_extras(backend).check, backend_extras(backend).waits
+    if check is not None and missing:
         tasks = [one for active in missing for one in active.plan.task_plans]
         problems = {one.task.name: {sample.id for sample in one.samples} for one in tasks}
-        backend.check(problems, missing[0].plan.options.num_samples)
+        check(problems, missing[0].plan.options.num_samples)
     if missing:
         longest = max(one.longest for active in missing for one in active.rendered)
         backend.start(sum(active.missing for active in missing), longest)
         reporter.generating()
-        if isinstance(backend, ShowsWaits):
-            reporter.watching(backend.waits)
+        if waits is not None:
+            reporter.watching(waits)
 
 
 def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
