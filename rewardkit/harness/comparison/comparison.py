@@ -18,16 +18,14 @@ from rewardkit.harness.metrics.measure import Measure, general_measures, scale_o
 from rewardkit.harness.metrics.metric import (
     Groups,
     Metric,
-    Noise,
     PairedDifference,
     Scale,
     detectable,
     difference,
     holm,
-    needed_completions,
     needed_problems,
-    paired_noise,
-    pilot_noise,
+    paired_variance,
+    pilot_variance,
     seed_spread,
 )
 from rewardkit.harness.metrics.names import PART
@@ -263,9 +261,6 @@ class StatisticalPower:
     """The difference to find: the observed one, or a given one."""
     needed_problems: int | None
     """How many problems this difference needs, with as many completions each; None if it is 0."""
-    needed_completions: int | None
-    """How many completions per problem it needs on the given problems; None if no number is enough,
-    or if it can't be estimated because problems have one completion each."""
 
 
 @dataclass(frozen=True)
@@ -291,16 +286,12 @@ class Forecast:
         return plain
 
 
-def power_of(
-    noise: Noise, problems: int, completions: float, difference: float, scale: Scale
-) -> StatisticalPower:
+def power_of(variance: float, problems: int, difference: float, scale: Scale) -> StatisticalPower:
     """The power of a comparison on this many problems, for this difference."""
-    variance = noise.variance(completions)
     return StatisticalPower(
         detectable(variance, problems, scale.largest),
         difference,
         needed_problems(variance, difference) if difference else None,
-        needed_completions(noise, difference, problems) if difference else None,
     )
 
 
@@ -348,7 +339,7 @@ def _forecast(
         completions=None if run.measures.at_k else completions,
         value=fmean(map(fmean, groups)),
         seed_spread=seed_spread(groups, scale),
-        power=power_of(pilot_noise(groups, scale), len(groups), completions, difference, scale),
+        power=power_of(pilot_variance(groups, scale), len(groups), difference, scale),
     )
 
 
@@ -443,7 +434,6 @@ def compare_task(
         check_difference(detect, measure)
     old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
     change = difference(old, new, scale.paired_interval)
-    completions = fmean(len(group) for group in (*old, *new))
     sought = change.value if detect is None else detect
     better, worse = _flips(kept, measure)
     return TaskComparison(
@@ -462,7 +452,7 @@ def compare_task(
         run_value=scale.mean(new),
         difference=change,
         p_adjusted=change.p_value,
-        power=power_of(paired_noise(old, new, scale), len(kept), completions, sought, scale),
+        power=power_of(paired_variance(old, new, scale), len(kept), sought, scale),
         seed_spreads=(seed_spread(old, scale), seed_spread(new, scale)),
         better=better,
         worse=worse,

@@ -99,12 +99,7 @@ def _need(power: StatisticalPower, problems: int, kind: str) -> Iterator[str]:
         return
     count = power.needed_problems
     need = f"to detect {change_text(abs(power.difference), kind)}: {counted(count, 'problem')}"
-    if count <= problems:
-        yield f"{need}; these runs have {problems:,}"
-    elif power.needed_completions is not None:
-        yield f"{need}, or {power.needed_completions:,} completions for each of the {problems:,}"
-    else:
-        yield need
+    yield f"{need}; these runs have {problems:,}" if count <= problems else need
 
 
 def comparison_tables(

@@ -345,7 +345,7 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
     completions (n − 1 in the denominator). Problems with one completion are left out; None if all
     have one. The interval follows from that of the mean of s², over problems.
     """
-    variances = _sampling_variances(groups)
+    variances = [sum_of_squares(group) / (len(group) - 1) for group in groups if len(group) > 1]
     if not variances:
         return None
     count = len(variances)
@@ -359,11 +359,6 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
     )
 
 
-def _sampling_variances(groups: Groups) -> list[float]:
-    """The unbiased variance between the completions of each problem that has several."""
-    return [sum_of_squares(group) / (len(group) - 1) for group in groups if len(group) > 1]
-
-
 POWER = 0.8
 """The chance of finding the difference, by convention."""
 
@@ -371,46 +366,20 @@ _REACH = NormalDist().inv_cdf((1 + LEVEL) / 2) + NormalDist().inv_cdf(POWER)
 """How many standard errors a difference must be, to be found with this level and power."""
 
 
-@dataclass(frozen=True)
-class Noise:
-    """The variance of one problem's difference between two runs, by its cause."""
-
-    between: float
-    """Variance that no number of completions removes: problems differ in their difference."""
-    sampling: float | None
-    """Variance that one completion per problem and run adds; None if the data can't separate it:
-    then `between` is the sum of both."""
-
-    def variance(self, completions: float) -> float:
-        """The variance of a problem's difference with this many completions in each run."""
-        return self.between + (self.sampling or 0.0) / completions
+def paired_variance(baseline: Groups, other: Groups, scale: Scale) -> float:
+    """The variance of a problem's difference between two runs over the same problems."""
+    before, after = group_means(baseline), group_means(other)
+    changes = [new - old for old, new in zip(before, after, strict=True)]
+    return scale.variance(sum_of_squares(changes), len(changes), [fmean(before), fmean(after)])
 
 
-def paired_noise(baseline: Groups, other: Groups, scale: Scale) -> Noise:
-    """The noise of two runs over the same problems."""
-    pairs = zip(group_means(baseline), group_means(other), strict=True)
-    return _noise([after - before for before, after in pairs], (baseline, other), scale)
-
-
-def pilot_noise(groups: Groups, scale: Scale) -> Noise:
-    """The noise beside a similar run of a model that finds other problems hard.
+def pilot_variance(groups: Groups, scale: Scale) -> float:
+    """The variance of a problem's difference from a run of a model that finds other problems hard.
 
     This is cautious: two models that find the same problems hard differ less.
     """
-    single = _noise(group_means(groups), (groups,), scale)
-    return Noise(2 * single.between, None if single.sampling is None else 2 * single.sampling)
-
-
-def _noise(values: Sequence[float], runs: Sequence[Groups], scale: Scale) -> Noise:
-    """The noise of the problems' `values`, which are computed from the runs."""
-    means = [fmean(group_means(run)) for run in runs]
-    total = scale.variance(sum_of_squares(values), len(values), means)
-    variances = [_sampling_variances(run) for run in runs]
-    if not all(variances):
-        return Noise(total, None)
-    sampling = math.fsum(map(fmean, variances))
-    drawn = fmean(1 / len(group) for run in runs for group in run)
-    return Noise(max(0.0, total - sampling * drawn), sampling)
+    means = group_means(groups)
+    return 2 * scale.variance(sum_of_squares(means), len(means), [fmean(means)])
 
 
 def detectable(variance: float, problems: int, largest: float = 1.0) -> float:
@@ -425,16 +394,3 @@ def detectable(variance: float, problems: int, largest: float = 1.0) -> float:
 def needed_problems(variance: float, difference: float) -> int:
     """How many problems a difference (not 0) needs to be found; the inverse of `detectable`."""
     return max(1, math.ceil(variance * (_REACH / difference) ** 2))
-
-
-def needed_completions(noise: Noise, difference: float, problems: int) -> int | None:
-    """How many completions per problem and run a difference (not 0) needs on these problems.
-
-    None where the noise between problems alone hides it, or where sampling's share isn't known.
-    """
-    if noise.sampling is None:
-        return None
-    room = problems * (difference / _REACH) ** 2 - noise.between
-    if room <= 0:
-        return None
-    return max(1, math.ceil(noise.sampling / room))
