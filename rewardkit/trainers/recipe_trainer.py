@@ -66,12 +66,9 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         **kwargs: Any,
     ) -> None:
         self._skips = skip_silent_groups
-        self.shaping: Mapping[str, Any] = {
-            "gates": gates or {},
-            "weights": weights or {},
-            "baseline": baseline,
-        }
-        """The arguments that decide rewards and advantages."""
+        self._gates: Gates = gates or {}
+        self._schedules: Mapping[str, Weights] = weights or {}
+        self._baseline = baseline
         self._gathered: torch.Tensor | None = None
         super().__init__(*args, **kwargs)
         if self.args.log_completions:
@@ -79,7 +76,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         self._check_settings_of_recipe()
 
     def _check_settings_of_recipe(self) -> None:
-        ungrouped = self.shaping["baseline"] == "none"
+        ungrouped = self._baseline == "none"
         if not (self._skips or ungrouped):
             return
         if self.multi_objective_aggregation != "sum_then_normalize":
@@ -103,11 +100,11 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         names, step = self.reward_func_names, self.state.global_step
         for place, name in enumerate(names):
-            if schedule := self.shaping["weights"].get(name):
+            if schedule := self._schedules.get(name):
                 self.reward_weights[place] = weight_at(schedule, step)
                 self._log_metric(f"rewards/{name}/weight", self.reward_weights[place].item())
         gathered = super()._calculate_rewards(*args, **kwargs)
-        self._gathered = gated_rewards(gathered, names, self.shaping["gates"])
+        self._gathered = gated_rewards(gathered, names, self._gates)
         return self._gathered
 
     def _weighted_rewards(self) -> torch.Tensor:
@@ -119,7 +116,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if not self.model.training:
             return output
-        if self.shaping["baseline"] == "none":
+        if self._baseline == "none":
             self._set_advantages(output, reward_advantages(self._weighted_rewards()))
         if self._skips:
             silent = zero_variance(self._weighted_rewards(), self.num_generations)

@@ -150,25 +150,17 @@ def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     recipe = plan.recipe
     if recipe.is_sft:
         return trl.SFTTrainer, {}
-    arguments: dict[str, Any] = {"reward_funcs": list(plan.functions)}
-    shaping = _shaping(plan)
-    if recipe.momentum is not None:
-        return MomentumGRPOTrainer, {**arguments, **shaping, **vars(recipe.momentum)}
-    return RecipeGRPOTrainer, {**arguments, **shaping}
-
-
-def _shaping(plan: TrainingPlan) -> dict[str, Any]:
-    """The arguments of RecipeGRPOTrainer that differ from TRL's own behaviour."""
-    recipe = plan.recipe
-    names = [function.__name__ for function in plan.functions]
-    schedules = dict(zip(names, plan.weights, strict=True))
+    schedules = zip(plan.functions, plan.weights, strict=True)
     arguments = {
+        "reward_funcs": list(plan.functions),
         "gates": {name: reward.gate for name, reward in recipe.rewards.items() if reward.gate},
-        "weights": {name: steps for name, steps in schedules.items() if len(steps) > 1},
+        "weights": {one.__name__: steps for one, steps in schedules if len(steps) > 1},
         "baseline": recipe.baseline,
         "skip_silent_groups": recipe.skip_silent_groups,
     }
-    return {name: value for name, value in arguments.items() if value and value != "group"}
+    if recipe.momentum is None:
+        return RecipeGRPOTrainer, arguments
+    return MomentumGRPOTrainer, {**arguments, **vars(recipe.momentum)}
 
 
 @dataclass(frozen=True, kw_only=True)
