@@ -22,11 +22,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from rewardkit.harness.metrics.summary import summarise  # noqa: E402
 from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.runs import ReportRun  # noqa: E402
-from rewardkit.harness.store.run_folder import RunFolder  # noqa: E402
-from rewardkit.harness.store.sample_row import SampleRow  # noqa: E402
+from rewardkit.harness.results.run_folder import RunFolder  # noqa: E402
+from rewardkit.harness.results.sample_row import SampleRow  # noqa: E402
+from rewardkit.harness.results.summary import summarise  # noqa: E402
 from tests.harness.report.chromium import Browser  # noqa: E402
 
 TEXT = """the of and to in is that it was for on are with as they at be this from have or by one

@@ -25,8 +25,9 @@ from typing import Any
 from cluster_kills import write_completions
 
 from rewardkit.cluster.judging_actors import InOrder, JudgingActors, SentChunk
-from rewardkit.harness.backends.ray_cluster import versions
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.engines.ray_cluster import versions
+from rewardkit.harness.results.data_files import Chunk, JsonLines
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob, pickled_result
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import (
@@ -36,7 +37,6 @@ from rewardkit.harness.scoring.scoring_plan import (
     plan_scoring,
 )
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import Chunk, JsonLines
 
 ACTORS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 CHUNKS_AN_ACTOR = 6

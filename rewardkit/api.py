@@ -16,11 +16,11 @@ from rewardkit.records import Sample, Verdict, Verdicts
 from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
-    from rewardkit.harness.comparison.comparison_tables import Comparisons
     from rewardkit.harness.options import EvalKwargs
-    from rewardkit.harness.run.progress import Reporter
-    from rewardkit.harness.run.run import RunSummary
-    from rewardkit.harness.sweeps.sweep import SweepRun
+    from rewardkit.harness.results.comparison_tables import Comparisons
+    from rewardkit.harness.runs.progress import Reporter
+    from rewardkit.harness.runs.run import RunSummary
+    from rewardkit.harness.runs.sweep import SweepRun
 
 
 Name = str | os.PathLike[str]
@@ -57,8 +57,8 @@ def load_run(folder: str | os.PathLike[str]) -> Any:
     where the completion is unjudged. UsageError for a folder without a run, MissingExtra without
     pandas.
     """
-    from rewardkit.harness.export.flat_samples import sample_frame
-    from rewardkit.harness.store.sample_row import SAMPLES
+    from rewardkit.harness.report.flat_samples import sample_frame
+    from rewardkit.harness.results.sample_row import SAMPLES
 
     path = Path(folder)
     if not (path / SAMPLES).is_file():
@@ -148,8 +148,8 @@ def compare(
     `task` and `metric` are those of `rewardkit compare`. The list prints as the command's tables,
     and a notebook shows them. RunMismatch where the runs' data differ or a run is unfinished.
     """
-    from rewardkit.harness.comparison.comparison import compare as compare_runs
-    from rewardkit.harness.comparison.comparison_tables import Comparisons
+    from rewardkit.harness.results.comparison import compare as compare_runs
+    from rewardkit.harness.results.comparison_tables import Comparisons
 
     folders = [Path(run) for run in runs]
     return Comparisons(compare_runs(Path(baseline), folders, task=task, metric=metric))
@@ -206,11 +206,11 @@ def evaluate(
     list of runs in the order of the checkpoints' steps. Each has a `summary` or an `error`; an
     error ends only its own run.
     """
-    from rewardkit.harness.run.options import options_for
-    from rewardkit.harness.run.plan import plan_for
-    from rewardkit.harness.run.progress import default_reporter
-    from rewardkit.harness.run.run import run
-    from rewardkit.harness.sweeps.sweep import plan_sweep, sort_by_step, sweep
+    from rewardkit.harness.runs.options import options_for
+    from rewardkit.harness.runs.plan import plan_for
+    from rewardkit.harness.runs.progress import default_reporter
+    from rewardkit.harness.runs.run import run
+    from rewardkit.harness.runs.sweep import plan_sweep, sort_by_step, sweep
 
     named = task if isinstance(task, Sequence) and not isinstance(task, str) else [task]
     tasks = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in named)

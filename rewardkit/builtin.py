@@ -72,10 +72,10 @@ def rewardkit_prompts() -> Mapping[str, str]:
 def rewardkit_backends() -> Mapping[str, str]:
     """The engines of docs/guides/evaluate.md."""
     return {
-        "openai": "rewardkit.harness.backends.openai:OpenAIBackend",
-        "replay": "rewardkit.harness.backends.replay:ReplayBackend",
-        "transformers": "rewardkit.harness.backends.transformers:TransformersBackend",
-        "vllm": "rewardkit.harness.backends.vllm:VllmBackend",
+        "openai": "rewardkit.harness.engines.openai:OpenAIBackend",
+        "replay": "rewardkit.harness.engines.replay:ReplayBackend",
+        "transformers": "rewardkit.harness.engines.transformers:TransformersBackend",
+        "vllm": "rewardkit.harness.engines.vllm:VllmBackend",
     }
 
 

@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as RichTable
 
-from rewardkit.printable import printable
 from rewardkit.tables import Line, Table, cell_text
+from rewardkit.text.printable import printable
 
 
 class PrintableConsole(Console):

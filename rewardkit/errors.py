@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from rewardkit.printable import printable
+from rewardkit.text.printable import printable
 
 
 class RewardkitError(Exception):

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from rewardkit.errors import RewardkitError as RewardkitError
     from rewardkit.errors import Unavailable as Unavailable
     from rewardkit.errors import UsageError as UsageError
-    from rewardkit.harness.backends.engine_options import EngineOptions as EngineOptions
-    from rewardkit.harness.metrics.figures import Bars as Bars
-    from rewardkit.harness.metrics.figures import Figure as Figure
-    from rewardkit.harness.metrics.figures import Plot as Plot
-    from rewardkit.harness.metrics.figures import Table as Table
-    from rewardkit.harness.metrics.measure import Measure as Measure
-    from rewardkit.harness.metrics.metric import Metric as Metric
+    from rewardkit.harness.engines.engine_options import EngineOptions as EngineOptions
     from rewardkit.harness.prompts.wording import TaskWording as TaskWording
-    from rewardkit.harness.store.data_files import hub_rows as hub_rows
-    from rewardkit.harness.store.data_files import iterate_rows as iterate_rows
-    from rewardkit.harness.store.data_files import read_rows as read_rows
-    from rewardkit.harness.store.sample_row import BriefVerdict as BriefVerdict
-    from rewardkit.harness.store.sample_row import SampleRow as SampleRow
+    from rewardkit.harness.results.data_files import hub_rows as hub_rows
+    from rewardkit.harness.results.data_files import iterate_rows as iterate_rows
+    from rewardkit.harness.results.data_files import read_rows as read_rows
+    from rewardkit.harness.results.figures import Bars as Bars
+    from rewardkit.harness.results.figures import Figure as Figure
+    from rewardkit.harness.results.figures import Plot as Plot
+    from rewardkit.harness.results.figures import Table as Table
+    from rewardkit.harness.results.measure import Measure as Measure
+    from rewardkit.harness.results.metric import Metric as Metric
+    from rewardkit.harness.results.sample_row import BriefVerdict as BriefVerdict
+    from rewardkit.harness.results.sample_row import SampleRow as SampleRow
     from rewardkit.hookspecs import hookimpl as hookimpl
     from rewardkit.protocols import Backend as Backend
     from rewardkit.protocols import BackendExtras as BackendExtras

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from rewardkit.errors import UsageError
 from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
-from rewardkit.thinking import shared_thinking
+from rewardkit.text.thinking import shared_thinking
 
 if TYPE_CHECKING:
-    from rewardkit.harness.metrics.figures import Figure
-    from rewardkit.harness.metrics.measure import Measure
     from rewardkit.harness.prompts.wording import TaskWording
-    from rewardkit.harness.store.sample_row import SampleRow
+    from rewardkit.harness.results.figures import Figure
+    from rewardkit.harness.results.measure import Measure
+    from rewardkit.harness.results.sample_row import SampleRow
 
 Judged = Verdict | bool | float
 Extras = TypeVar("Extras")

@@ -16,8 +16,8 @@ import pluggy
 from rewardkit import builtin, hookspecs
 from rewardkit.errors import PluginError, UnknownName
 from rewardkit.parameters import set_parameters, with_parameters
-from rewardkit.printable import get_logger
 from rewardkit.protocols import Task, Verifier
+from rewardkit.text.printable import get_logger
 
 logger = get_logger(__name__)
 

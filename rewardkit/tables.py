@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any, Literal
 
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.printable import printable
+from rewardkit.harness.results.metric import Metric
+from rewardkit.text.printable import printable
 
 Cell = str | int | float | Metric | None
 """None is an empty cell; a metric is a share with its interval."""

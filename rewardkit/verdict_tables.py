@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardkit.harness.metrics.names import counted, reward_words, words
+from rewardkit.harness.results.names import counted, reward_words, words
 from rewardkit.tables import Cell, Table
 
 if TYPE_CHECKING:

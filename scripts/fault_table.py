@@ -17,18 +17,18 @@ KINDS = {
     "verifiers": "tests/judging/test_misbehaviour.py tests/judging/test_crashes.py",
     "environments": "tests/judging/test_environments.py tests/judging/test_worker_environment.py",
     "programs": "tests/verifiers tests/confinement",
-    "templates": "tests/harness/backends/test_tokenization.py",
+    "templates": "tests/harness/engines/test_tokenization.py",
     "limits": "tests/judging/test_deadlines.py",
     "pages": "tests/harness/report/test_browser.py",
     "terminals": "tests/cli/test_hostile_text.py",
     "alarms": "tests/judging/test_interruptions.py",
     "first-calls": "tests/judging/test_first_calls.py",
-    "servers": "tests/harness/backends/test_misbehaving_server.py",
+    "servers": "tests/harness/engines/test_misbehaving_server.py",
     "files": "tests/cli/test_hostile_files.py tests/harness/test_garbled_files.py "
     "tests/trainers/training/test_damaged_checkpoints.py",
     "kills": "-k kill tests/judging tests/harness tests/cluster",
     "requests": "tests/server",
-    "trajectories": "tests/test_transcripts.py tests/frameworks/test_trajectories.py",
+    "trajectories": "tests/text/test_transcripts.py tests/frameworks/test_trajectories.py",
 }
 
 

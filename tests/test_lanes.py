@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 @pytest.mark.parametrize(
     ("path", "lane"),
     [
-        ("harness/backends/test_local_engines.py", "engines"),
+        ("harness/engines/test_local_engines.py", "engines"),
         ("harness/report/test_browser.py", "browser"),
         ("judging/test_crashes.py", "slow"),
         ("harness/report/test_page.py", None),

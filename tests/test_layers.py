@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent / "rewardkit"
 # names on one line do not import each other.
 LAYERS: dict[str, list[tuple[str, ...]]] = {
     "": [
+        ("text",),
         ("confinement", "endpoint"),
         ("verifiers", "judging"),
         ("harness",),
@@ -23,15 +24,12 @@ LAYERS: dict[str, list[tuple[str, ...]]] = {
         ("cli",),
     ],
     "harness": [
-        ("store",),
-        ("metrics",),
+        ("results",),
         ("prompts",),
-        ("tasks", "backends"),
-        ("comparison",),
+        ("tasks", "engines"),
         ("report",),
-        ("export",),
-        ("run",),
-        ("scoring", "sweeps"),
+        ("runs",),
+        ("scoring",),
     ],
     "audit": [("generators",)],
     "verifiers/math": [("numbers",), ("comparison",)],

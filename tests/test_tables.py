@@ -11,13 +11,13 @@ import pytest
 
 import rewardkit
 from rewardkit import Failure, Verdict
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.run.progress import Reporter, default_reporter
-from rewardkit.harness.run.run import RunSummary
+from rewardkit.harness.results.metric import Metric
+from rewardkit.harness.results.summary import summarise
+from rewardkit.harness.runs.progress import Reporter, default_reporter
+from rewardkit.harness.runs.run import RunSummary
 from rewardkit.records import Verdicts
 from rewardkit.tables import Line, Table, as_csv, as_html, as_latex
-from tests.harness.metrics.making import row
+from tests.harness.results.making import row
 
 TABLE = Table(
     "Shares & <amounts>",

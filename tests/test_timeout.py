@@ -15,17 +15,17 @@ import rewardkit
 from rewardkit import Failure, Sample, hookimpl, registry
 from rewardkit.errors import UsageError
 from rewardkit.frameworks.scoring import scorer
-from rewardkit.harness.metrics.at_k import SameAnswers, same_to
-from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.metrics.summary_tables import warnings
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.at_k import SameAnswers, same_to
+from rewardkit.harness.results.summary import summarise
+from rewardkit.harness.results.summary_tables import warnings
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.judging import JudgingOptions
 from rewardkit.plugin import Rubric
 from rewardkit.protocols import Task
 from rewardkit.registry import Plugin
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
-from tests.harness.metrics.making import problem, row
+from tests.harness.results.making import problem, row
 from tests.server.test_app import LocalClient
 from tests.support.commands import rewardkit as command
 
@@ -156,7 +156,7 @@ def test_the_comparisons_of_maj_at_k_obey_it(
     typed = ["--task", task, "--timeout", str(timeout)]
     run = [*typed, "--model", str(replies), "--backend", "replay", "-o", str(tmp_path / "run")]
     with (
-        mock.patch("rewardkit.harness.metrics.summary.same_to", kept),
+        mock.patch("rewardkit.harness.results.summary.same_to", kept),
         mock.patch("rewardkit.harness.scoring.score.same_to", kept),
     ):
         assert command("eval", *run).status == command("score", str(rows), *typed).status

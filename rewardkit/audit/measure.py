@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Literal, Protocol
 
 from rewardkit.audit.cases import ATTACK, Case, Draw, ErrorKind
-from rewardkit.harness.metrics.metric import clopper_pearson
+from rewardkit.harness.results.metric import clopper_pearson
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: Sequence[Severity] = ("error", "warning", "note")

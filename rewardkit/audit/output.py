@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rewardkit.audit.measure import NAMES, ErrorRate, Finding
 from rewardkit.audit.run import Audit
-from rewardkit.harness.metrics.names import counted, words
 from rewardkit.harness.report.page import allowed, html_template, page_style
-from rewardkit.printable import printable
+from rewardkit.harness.results.names import counted, words
 from rewardkit.tables import Cell, Line, Table, as_html, as_markdown, markdown_text
+from rewardkit.text.printable import printable
 from rewardkit.verdict_tables import short_text
 
 TEMPLATE = Path(__file__).with_name("audit.html.jinja")

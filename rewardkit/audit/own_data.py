@@ -13,7 +13,7 @@ from rewardkit.audit.cases import Case
 from rewardkit.audit.generators.number import exact
 from rewardkit.audit.measure import ErrorRate, Judges
 from rewardkit.errors import DataError
-from rewardkit.harness.store.data_files import field_value, read_problems
+from rewardkit.harness.results.data_files import field_value, read_problems
 from rewardkit.records import REFERENCE_COLUMNS, plain_columns
 
 GUESSES = 8

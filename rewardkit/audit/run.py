@@ -33,7 +33,7 @@ from rewardkit.audit.measure import (
 from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
 from rewardkit.audit.targets import Target, VerifierTarget, resolve_target
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.metrics.names import words
+from rewardkit.harness.results.names import words
 
 KINDS = ("math", "choice", "number", "text", "code", "instructions", "tools", "json")
 

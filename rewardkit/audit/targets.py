@@ -26,10 +26,10 @@ from rewardkit.errors import DataError, JudgingError, UnknownName, UsageError
 from rewardkit.frameworks.client import remote
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import SampleReader, judge_samples
-from rewardkit.printable import printable
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.resolve import Resolved, known_names, resolve
+from rewardkit.text.printable import printable
 
 THRESHOLD = 0.5
 """The score from which a completion counts as right, where the user sets no other."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rewardkit.errors import UsageError
-from rewardkit.printable import printable
 from rewardkit.records import Failure
-from rewardkit.redaction import remember_arguments
+from rewardkit.text.printable import printable
+from rewardkit.text.redaction import remember_arguments
 
 if TYPE_CHECKING:  # --help needs none of them
-    from rewardkit.harness.metrics.summary import TaskSummary
-    from rewardkit.harness.run.run import RunSummary
+    from rewardkit.harness.results.summary import TaskSummary
+    from rewardkit.harness.runs.run import RunSummary
     from rewardkit.tables import Line, Table
 
 
@@ -83,7 +83,7 @@ def show_tasks(
 ) -> None:
     """Print the figures of tasks; with JSON, warnings about time and of figures that look broken
     go to stderr."""
-    from rewardkit.harness.metrics.summary_tables import warnings
+    from rewardkit.harness.results.summary_tables import warnings
 
     show(parts, values, as_json=as_json)
     if as_json:
@@ -95,7 +95,7 @@ def show_tasks(
 
 def echo_late(warnings: Iterable[str]) -> None:
     """Print to stderr those of the warnings that say that judging ran out of time: for --json."""
-    from rewardkit.harness.metrics.summary_tables import LATE
+    from rewardkit.harness.results.summary_tables import LATE
 
     for sentence in warnings:
         if LATE in sentence:
@@ -104,7 +104,7 @@ def echo_late(warnings: Iterable[str]) -> None:
 
 def first_error(folder: Path) -> str:
     """Name the first completion of a folder that is unjudged or crashed the verifier, and why."""
-    from rewardkit.harness.store.sample_row import SAMPLES, current_rows  # --help needs none
+    from rewardkit.harness.results.sample_row import SAMPLES, current_rows  # --help needs none
 
     for row in current_rows(folder):
         if row.verdict.correct is None or row.verdict.failure is Failure.CRASHED:
@@ -117,7 +117,7 @@ def merge_shards(*folders: Path) -> None:
 
     RunMismatch names the shards that are missing.
     """
-    from rewardkit.harness.store.run_folder import unmerged_runs
+    from rewardkit.harness.results.run_folder import unmerged_runs
 
     for run in unmerged_runs(folders):
         from rewardkit.cluster.merge import merge

@@ -103,7 +103,7 @@ def audit_command(
     from rewardkit.audit import output
     from rewardkit.audit.run import audit
     from rewardkit.console import PrintableConsole
-    from rewardkit.harness.store.files import replace_text
+    from rewardkit.harness.results.files import replace_text
 
     with PrintableConsole(stderr=True).status(f"auditing {target}"):
         result = audit(

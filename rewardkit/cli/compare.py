@@ -14,7 +14,7 @@ from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
 
 if TYPE_CHECKING:
-    from rewardkit.harness.comparison.comparison import Forecast, TaskComparison
+    from rewardkit.harness.results.comparison import Forecast, TaskComparison
 
 
 @with_options
@@ -63,9 +63,9 @@ def compare_command(
     Prints the difference with its 95% interval, the p-value, and which problems changed.
     """
     from rewardkit.console import console
-    from rewardkit.harness.comparison.comparison import compare
-    from rewardkit.harness.comparison.comparison_tables import comparison_tables
-    from rewardkit.harness.store.run_folder import find_runs
+    from rewardkit.harness.results.comparison import compare
+    from rewardkit.harness.results.comparison_tables import comparison_tables
+    from rewardkit.harness.results.run_folder import find_runs
 
     if not margin >= 0:
         raise UsageError(f"--margin is {margin}; it must be at least 0")
@@ -100,8 +100,8 @@ def _print_forecast(
     run: Path, detect: float, *, task: str | None, metric: str, as_json: bool
 ) -> None:
     """Print how much data the difference `detect` needs, estimated from one run."""
-    from rewardkit.harness.comparison.comparison import forecast as forecast_tasks
-    from rewardkit.harness.comparison.comparison_tables import forecast_lines
+    from rewardkit.harness.results.comparison import forecast as forecast_tasks
+    from rewardkit.harness.results.comparison_tables import forecast_lines
 
     forecasts = forecast_tasks(run, detect, task=task, metric=metric)
     if as_json:

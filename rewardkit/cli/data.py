@@ -15,7 +15,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.options import flag
 
 if TYPE_CHECKING:
-    from rewardkit.harness.store.data_files import Row
+    from rewardkit.harness.results.data_files import Row
     from rewardkit.protocols import Task
     from rewardkit.records import Sample
 
@@ -89,7 +89,12 @@ def data_command(
 ) -> None:
     """Write a task's problems as rows; `--data` reads the same problems from them."""
     from rewardkit.api import load_task
-    from rewardkit.harness.store.data_files import as_json, check_dataset_file, problems, write_rows
+    from rewardkit.harness.results.data_files import (
+        as_json,
+        check_dataset_file,
+        problems,
+        write_rows,
+    )
 
     of_runs = {"per_problem": per_problem, "choose": choose, "thinking": thinking, "pairs": pairs}
     of_tasks = {"set": settings, "count": count, "data": data, "split": split}
@@ -141,10 +146,10 @@ def _rows(
     timeout: float | None,
 ) -> tuple[list[Row], str, str]:
     """The problems, with solutions if a share of long ones is given; and what to print of them."""
-    from rewardkit.harness.metrics.names import counted
     from rewardkit.harness.prompts.solutions import solution_rows
     from rewardkit.harness.prompts.strategies import resolve_prompt
-    from rewardkit.harness.store.data_files import rows_of
+    from rewardkit.harness.results.data_files import rows_of
+    from rewardkit.harness.results.names import counted
 
     rows, left_out = rows_of(task, samples), ""
     if long is not None:

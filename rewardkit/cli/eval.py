@@ -23,13 +23,13 @@ from rewardkit.cli.arguments import (
 )
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.metrics.names import words
+from rewardkit.harness.results.names import words
 
 if TYPE_CHECKING:  # --help needs none of them
-    from rewardkit.harness.metrics.summary import Metric, TaskSummary
-    from rewardkit.harness.run.options import EvalOptions
-    from rewardkit.harness.run.progress import Reporter
-    from rewardkit.harness.sweeps.sweep import SweepRun
+    from rewardkit.harness.results.summary import Metric, TaskSummary
+    from rewardkit.harness.runs.options import EvalOptions
+    from rewardkit.harness.runs.progress import Reporter
+    from rewardkit.harness.runs.sweep import SweepRun
     from rewardkit.tables import Table
 
 COLUMNS = {
@@ -158,7 +158,7 @@ def evaluate_several(
 
     With `watch`, evaluate checkpoints as they are written, until an interrupt or the timeout.
     """
-    from rewardkit.harness.sweeps.sweep import plan_sweep, plan_watch, sweep, watch_sweep
+    from rewardkit.harness.runs.sweep import plan_sweep, plan_watch, sweep, watch_sweep
 
     reporter = output.reporter()
     plan = (plan_watch if watch else plan_sweep)(options, models, prompts)
@@ -177,7 +177,7 @@ def evaluate_several(
 
 def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
     """The runs that ended, each noted as it ended, and whether an interrupt stopped the rest."""
-    from rewardkit.harness.sweeps.sweep import sort_by_step
+    from rewardkit.harness.runs.sweep import sort_by_step
 
     ended: list[SweepRun] = []
     interrupted = False
@@ -193,7 +193,7 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
     from rewardkit.console import console
-    from rewardkit.harness.metrics.summary_tables import of_runs
+    from rewardkit.harness.results.summary_tables import of_runs
     from rewardkit.tables import Line
 
     if output.as_json:
@@ -260,8 +260,8 @@ def eval_command(
 
     The same command resumes a run that was interrupted or killed.
     """
-    from rewardkit.harness.run.options import options_for
-    from rewardkit.harness.sweeps.sweep import is_sweep
+    from rewardkit.harness.runs.options import options_for
+    from rewardkit.harness.runs.sweep import is_sweep
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())
@@ -276,8 +276,8 @@ def eval_command(
 
 
 def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.harness.run.plan import plan_for
-    from rewardkit.harness.run.run import run
+    from rewardkit.harness.runs.plan import plan_for
+    from rewardkit.harness.runs.run import run
 
     reporter = output.reporter()
     with resumable():

@@ -57,11 +57,11 @@ def export_command(
         raise UsageError(
             "nothing to write; give --parquet, --csv, --figures, --tables, --latex or --model-index"
         )
-    from rewardkit.harness.export.flat_samples import write_csv, write_parquet
-    from rewardkit.harness.export.model_index import write_model_index
-    from rewardkit.harness.export.publication import Publication
-    from rewardkit.harness.metrics.names import counted
-    from rewardkit.harness.store.run_folder import RUN
+    from rewardkit.harness.report.flat_samples import write_csv, write_parquet
+    from rewardkit.harness.report.model_index import write_model_index
+    from rewardkit.harness.report.publication import Publication
+    from rewardkit.harness.results.names import counted
+    from rewardkit.harness.results.run_folder import RUN
 
     merge_shards(*run)
     for folder in run if parquet or csv or model_index else ():

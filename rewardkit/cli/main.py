@@ -19,8 +19,8 @@ import typer.core
 from rewardkit import __version__
 from rewardkit.cli.arguments import BAD_ARGUMENT, FAILED, echo
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.printable import printable
-from rewardkit.redaction import redact
+from rewardkit.text.printable import printable
+from rewardkit.text.redaction import redact
 
 COMMANDS = {
     "eval": "Generate completions, judge them, and write the run's folder.",

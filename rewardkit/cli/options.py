@@ -19,7 +19,7 @@ from rewardkit.settings import about, kinds_of, read_value, types_of
 
 if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.cluster.judging_actors import RaySpread
-    from rewardkit.harness.run.progress import Reporter
+    from rewardkit.harness.runs.progress import Reporter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,20 +36,20 @@ class OutputOptions:
     def check(self) -> None:
         """Raise UnknownName or MissingExtra for a tool, before anything runs."""
         if self.log_to:
-            from rewardkit.harness.export.tracking import check_tools
+            from rewardkit.harness.report.tracking import check_tools
 
             check_tools(self.log_to)
 
     def reporter(self) -> Reporter:
         """Where the progress goes."""
-        from rewardkit.harness.run.progress import ProgressReporter, Reporter
+        from rewardkit.harness.runs.progress import ProgressReporter, Reporter
 
         return Reporter() if self.quiet else ProgressReporter()
 
     def log(self, folder: Path) -> None:
         """Log the run, or the runs, in the folder to the tools."""
         if self.log_to:
-            from rewardkit.harness.export.tracking import log_runs
+            from rewardkit.harness.report.tracking import log_runs
 
             log_runs(folder, self.log_to, lambda text: echo(f"! {text}", err=True))
 
@@ -164,7 +164,7 @@ def _value(name: str, value: Any) -> Any:
 
 def judging_display(ray: str | None, *, quiet: bool) -> tuple[Reporter, RaySpread | None]:
     """Where the progress of judging goes, and what spreads it over the Ray cluster, if one."""
-    from rewardkit.harness.run.progress import Reporter, ScoreProgress
+    from rewardkit.harness.runs.progress import Reporter, ScoreProgress
 
     spread = None
     if ray is not None:

@@ -40,7 +40,7 @@ def report_command(
 ) -> None:
     """Write a self-contained HTML page that shows one run or compares several."""
     from rewardkit.harness.report.page import render_runs
-    from rewardkit.harness.store.run_folder import REPORT
+    from rewardkit.harness.results.run_folder import REPORT
 
     if open_it not in OPEN:
         raise UsageError(f"--open {open_it!r} isn't one of {', '.join(OPEN)}")

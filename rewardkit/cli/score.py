@@ -28,13 +28,13 @@ from rewardkit.cli.options import (
     with_options,
 )
 from rewardkit.errors import UsageError
-from rewardkit.harness.metrics.names import be, counted
 from rewardkit.harness.options import FolderOptions, VerdictOptions
-from rewardkit.thinking import Thinking, ThinkingTags
+from rewardkit.harness.results.names import be, counted
+from rewardkit.text.thinking import Thinking, ThinkingTags
 from rewardkit.verdict_tables import WORD, short_text
 
 if TYPE_CHECKING:
-    from rewardkit.harness.metrics.agreement import Agreement
+    from rewardkit.harness.results.agreement import Agreement
     from rewardkit.harness.scoring.score import ScoreResult
 
 
@@ -113,8 +113,8 @@ def score_command(
     if each:
         _score_each(locals())
         return
-    from rewardkit.harness.run.judging_thread import SecondOpinions
-    from rewardkit.harness.store.rollouts import find_rollouts, rollout_files
+    from rewardkit.harness.results.rollouts import find_rollouts, rollout_files
+    from rewardkit.harness.runs.judging_thread import SecondOpinions
 
     others = {"rescue": verdict.rescue, "confirm": verdict.confirm}
     opinions, verifier_args = SecondOpinions.given(verdict.verifier_args, second=second, **others)
@@ -132,7 +132,8 @@ def score_command(
     merge_shards(file)
     if rollouts := find_rollouts(file):
         file, *more = rollout_files(rollouts)
-    from rewardkit.harness.metrics.summary import shortcomings
+    from rewardkit.harness.results.run_folder import RUN, Shard
+    from rewardkit.harness.results.summary import shortcomings
     from rewardkit.harness.scoring.score import score
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
@@ -141,7 +142,6 @@ def score_command(
         plan_scoring,
     )
     from rewardkit.harness.scoring.sources import FileFields
-    from rewardkit.harness.store.run_folder import RUN, Shard
 
     output = ScoreOutput(
         output_dir=Path(folder.output_dir) if folder.output_dir else None,
@@ -220,8 +220,8 @@ def _print_gaps(result: ScoreResult) -> None:
 
 def _score_each(given: Mapping[str, Any]) -> None:
     """Score each file with the arguments of the command, in a folder that has the file's name."""
-    from rewardkit.harness.store.data_files import is_compressed, matching_files
-    from rewardkit.harness.store.run_folder import short_names
+    from rewardkit.harness.results.data_files import is_compressed, matching_files
+    from rewardkit.harness.results.run_folder import short_names
 
     folder: FolderOptions = given["folder"]
     if folder.output_dir is None:
@@ -244,7 +244,7 @@ def _score_each(given: Mapping[str, Any]) -> None:
 
 def _files(paths: Iterable[Path]) -> list[Path]:
     """The files that the paths name; a folder must be the only one."""
-    from rewardkit.harness.store.data_files import matching_files
+    from rewardkit.harness.results.data_files import matching_files
 
     files = matching_files(paths)
     if len(files) > 1 and any(file.is_dir() for file in files):
@@ -253,7 +253,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> None:
-    from rewardkit.harness.metrics.summary_tables import summary_tables
+    from rewardkit.harness.results.summary_tables import summary_tables
     from rewardkit.tables import Line
     from rewardkit.verifiers.judge.use import judge_lines
 

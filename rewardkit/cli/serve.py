@@ -61,7 +61,7 @@ def parameters_of(
     {'gsm8k': {'reading': 'xml'}}
     """
     from rewardkit import registry
-    from rewardkit.harness.run.judging_thread import parameters_by_verifier
+    from rewardkit.harness.runs.judging_thread import parameters_by_verifier
 
     if len(verifiers) == 1:
         return {verifiers[0]: dict(arguments)} if arguments else {}

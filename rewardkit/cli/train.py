@@ -109,7 +109,7 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
 
 
 def _grpo_comments(plan: TrainingPlan) -> Iterator[str]:
-    from rewardkit.harness.metrics.names import counted
+    from rewardkit.harness.results.names import counted
     from rewardkit.trainers.training.trl_config import prompts_a_step
 
     config, group = plan.config, plan.config.num_generations
@@ -217,7 +217,7 @@ def train_command(
     from rewardkit.trainers.training.training_plan import check_installed
 
     check_installed()
-    from rewardkit.harness.run.progress import TrainingProgress
+    from rewardkit.harness.runs.progress import TrainingProgress
     from rewardkit.trainers.recipes.recipe import parse_pairs
     from rewardkit.trainers.training.train import run_training
     from rewardkit.trainers.training.training_plan import (

@@ -12,7 +12,7 @@ import typer
 from rewardkit.cli.arguments import echo, key_values
 from rewardkit.cli.options import with_options
 from rewardkit.errors import UsageError
-from rewardkit.harness.metrics.names import reward_words
+from rewardkit.harness.results.names import reward_words
 from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample, Verdict
 from rewardkit.verdict_tables import outcome, short_text

@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 
 from rewardkit.errors import BackendError, JudgingError
-from rewardkit.harness.backends.ray_cluster import (
+from rewardkit.harness.engines.ray_cluster import (
     cause_of,
     check_versions,
     connected,
@@ -21,6 +21,7 @@ from rewardkit.harness.backends.ray_cluster import (
     ended_calls,
     resources_of,
 )
+from rewardkit.harness.results.data_files import Chunk, JsonLines, is_compressed
 from rewardkit.harness.scoring.jobs import (
     AHEAD,
     ChunkResult,
@@ -29,7 +30,6 @@ from rewardkit.harness.scoring.jobs import (
     pickled_result,
     result_of,
 )
-from rewardkit.harness.store.data_files import Chunk, JsonLines, is_compressed
 
 
 class RaySpread:

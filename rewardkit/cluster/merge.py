@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.metrics.summary import shortcomings, summarise_tasks, usage_of
-from rewardkit.harness.run.run import RunSummary, write_results
+from rewardkit.harness.results.documents import read_run_record, read_run_summary
+from rewardkit.harness.results.files import replaced_file
+from rewardkit.harness.results.run_folder import RUN, SOURCE_ROW, SUMMARY, RunFolder, Shard
+from rewardkit.harness.results.sample_row import SAMPLES, SampleRow, as_line, read_samples
+from rewardkit.harness.results.summary import shortcomings, summarise_tasks, usage_of
+from rewardkit.harness.runs.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_tally
 from rewardkit.harness.scoring.scoring_plan import resolve_task
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.documents import read_run_record, read_run_summary
-from rewardkit.harness.store.files import replaced_file
-from rewardkit.harness.store.run_folder import RUN, SOURCE_ROW, SUMMARY, RunFolder, Shard
-from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, as_line, read_samples
 from rewardkit.protocols import Task
 from rewardkit.verifiers.judge.use import run_totals
 

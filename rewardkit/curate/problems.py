@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError
+from rewardkit.harness.results.documents import read_document, read_run_record
+from rewardkit.harness.results.rollouts import find_rollouts, read_groups
+from rewardkit.harness.results.run_folder import RUN
+from rewardkit.harness.results.sample_row import current_rows
 from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
-from rewardkit.harness.store.documents import read_document, read_run_record
-from rewardkit.harness.store.rollouts import find_rollouts, read_groups
-from rewardkit.harness.store.run_folder import RUN
-from rewardkit.harness.store.sample_row import current_rows
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample, Verdict
-from rewardkit.transcripts import question_in
+from rewardkit.text.transcripts import question_in
 from rewardkit.verifiers.judge.verifier import SAME
 
 FORMS = (r"\boxed{{{0}}}", "#### {0}", "{0}", USUAL_FORM)

@@ -29,17 +29,17 @@ from rewardkit.curate.references import (
     read_decisions,
 )
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.metrics.metric import clopper_pearson
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.data_files import CURATED, iterate_rows, load_pyarrow
+from rewardkit.harness.results.files import read_toml, replace_text, replaced_file
+from rewardkit.harness.results.metric import clopper_pearson
+from rewardkit.harness.results.rollouts import find_rollouts
+from rewardkit.harness.results.run_folder import REPORT, find_runs
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import CURATED, iterate_rows, load_pyarrow
-from rewardkit.harness.store.files import read_toml, replace_text, replaced_file
-from rewardkit.harness.store.rollouts import find_rollouts
-from rewardkit.harness.store.run_folder import REPORT, find_runs
 from rewardkit.lazy import needs_extra
-from rewardkit.transcripts import QUESTION_COLUMNS, question_in
+from rewardkit.text.transcripts import QUESTION_COLUMNS, question_in
 
 DROPPED, SETTINGS, SCORED = "dropped.parquet", "curate.toml", "scored"
 

@@ -42,8 +42,8 @@ from rewardkit.endpoint.reply import Prices, Reply, is_vllm, read_reply
 from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
-from rewardkit.redaction import redact
-from rewardkit.thinking import StopTexts, ThinkingTags, in_think_tags, thinking_is_open
+from rewardkit.text.redaction import redact
+from rewardkit.text.thinking import StopTexts, ThinkingTags, in_think_tags, thinking_is_open
 
 if TYPE_CHECKING:
     import aiohttp

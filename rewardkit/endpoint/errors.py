@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.records import Sampling
-from rewardkit.redaction import redact
+from rewardkit.text.redaction import redact
 
 
 class RequestError(Exception):

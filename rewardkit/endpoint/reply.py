@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardkit.endpoint.errors import BadReply, BrokenReply, shortened
 from rewardkit.records import Completion, token_count
-from rewardkit.transcripts import last_calls, message_reasoning
+from rewardkit.text.transcripts import last_calls, message_reasoning
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from typing import Any
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.judging.rows import paired_samples
 from rewardkit.lazy import needs_extra
-from rewardkit.printable import get_logger
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.redaction import redact, remember_secret, remember_url
+from rewardkit.text.printable import get_logger
+from rewardkit.text.redaction import redact, remember_secret, remember_url
 
 FIRST_PAUSE = 0.1
 """Seconds before every server is tried again; each later pause is about twice as long."""

@@ -53,7 +53,7 @@ def problems(
     from datasets import Dataset
 
     from rewardkit.harness.options import AllOptions
-    from rewardkit.harness.run.plan import plan_task
+    from rewardkit.harness.runs.plan import plan_task
 
     resolved = registry.installed().task(task)
     plan = plan_task(resolved, prompt, AllOptions(data=data, split=split))

@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.frameworks.scoring import Scorer, by_name, check_parameters, scorer
 from rewardkit.records import Verdict
-from rewardkit.transcripts import without_prompt
+from rewardkit.text.transcripts import without_prompt
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
-from rewardkit.transcripts import last_run
+from rewardkit.text.transcripts import last_run
 
 
 def reward_function(

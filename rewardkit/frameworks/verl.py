@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 
 from rewardkit.frameworks.scoring import Info, by_name, check_parameters, scorer
-from rewardkit.transcripts import last_run
+from rewardkit.text.transcripts import last_run
 
 
 def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:

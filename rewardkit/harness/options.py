@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 from msgspec import Meta
 
 from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about, types_of
-from rewardkit.thinking import Thinking, ThinkingTags
+from rewardkit.text.thinking import Thinking, ThinkingTags
 
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]

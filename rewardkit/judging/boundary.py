@@ -39,8 +39,8 @@ from rewardkit.protocols import (
     reads_list,
 )
 from rewardkit.records import Sample, Verdict
-from rewardkit.thinking import text_to_read, thinking_of
-from rewardkit.transcripts import ANALYSIS, model_text, without_special_tokens
+from rewardkit.text.thinking import text_to_read, thinking_of
+from rewardkit.text.transcripts import ANALYSIS, model_text, without_special_tokens
 
 T = TypeVar("T")
 
@@ -153,8 +153,8 @@ def judge_many(
     wrong (`crashed`), unless a control text crashes it there, too. `control` gives a sample's
     perfect completion; without it, the reference is the control. A worker that is lost is replaced,
     and the other verdicts stay. The same item gets the same verdict in any batch.
-    Of a transcript the model's last turn is read (`rewardkit.transcripts`), and of a text with
-    thinking the part that `rewardkit.thinking` says.
+    Of a transcript the model's last turn is read (`rewardkit.text.transcripts`), and of a text with
+    thinking the part that `rewardkit.text.thinking` says.
     """
     judge_all = partial(_judge_all, as_verifier(verifier), items, options, control)
     return in_thread(judge_all) if may_be_interrupted() or stack_is_short() else judge_all()

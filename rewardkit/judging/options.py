@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rewardkit.errors import UsageError
 from rewardkit.protocols import VerifierCallable, as_verifier
-from rewardkit.thinking import Thinking
+from rewardkit.text.thinking import Thinking
 
 DEADLINE = 1.0
 """Seconds that judging one completion may take, where neither the caller nor the verifier says."""

@@ -26,7 +26,7 @@ from rewardkit.records import (
     references_of,
     refuse_object,
 )
-from rewardkit.transcripts import last_calls, last_message, last_reasoning
+from rewardkit.text.transcripts import last_calls, last_message, last_reasoning
 
 Row = Mapping[str, object]
 

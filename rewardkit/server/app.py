@@ -22,7 +22,6 @@ from rewardkit.errors import DataError, RewardkitError, UnknownName
 from rewardkit.frameworks.openrlhf import completion_of, single
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
-from rewardkit.printable import get_logger
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.server.access import LoopbackMiddleware, TokenMiddleware
@@ -34,6 +33,7 @@ from rewardkit.server.requests import (
     read_body,
 )
 from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
+from rewardkit.text.printable import get_logger
 
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""

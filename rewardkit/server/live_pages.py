@@ -25,7 +25,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from rewardkit.errors import RewardkitError, UsageError
-from rewardkit.harness.metrics.metric import SHARES, Metric
 from rewardkit.harness.report.page import (
     LivePage,
     allowed,
@@ -37,7 +36,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.runs import TRAIN_LOG, find_shown, read_runs, run_start
-from rewardkit.harness.store.documents import (
+from rewardkit.harness.results.documents import (
     NOTES,
     NoteTags,
     NoteText,
@@ -49,7 +48,8 @@ from rewardkit.harness.store.documents import (
     read_run_summary,
     write_note,
 )
-from rewardkit.harness.store.run_folder import (
+from rewardkit.harness.results.metric import SHARES, Metric
+from rewardkit.harness.results.run_folder import (
     LOCK,
     REPORT,
     RUN,
@@ -58,11 +58,11 @@ from rewardkit.harness.store.run_folder import (
     natural,
     short_names,
 )
-from rewardkit.harness.store.sample_row import SAMPLES, SampleRow
-from rewardkit.printable import printable
-from rewardkit.redaction import redact
+from rewardkit.harness.results.sample_row import SAMPLES, SampleRow
 from rewardkit.server.access import LoopbackMiddleware
 from rewardkit.server.requests import read_body
+from rewardkit.text.printable import printable
+from rewardkit.text.redaction import redact
 
 TRAINING = "training.json"
 

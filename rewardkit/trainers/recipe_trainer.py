@@ -14,8 +14,8 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.files import replace_text
-from rewardkit.printable import get_logger
+from rewardkit.harness.results.files import replace_text
+from rewardkit.text.printable import get_logger
 from rewardkit.trainers.objectives import (
     EPS,
     Gates,

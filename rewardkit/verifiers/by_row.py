@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Combination, Verifier, VerifierCallable, as_verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.thinking import WHOLE, text_to_read, thinking_of
+from rewardkit.text.thinking import WHOLE, text_to_read, thinking_of
 
 
 @dataclass(frozen=True)

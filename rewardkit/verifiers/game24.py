@@ -13,7 +13,7 @@ from itertools import combinations, product
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.thinking import text_to_read
+from rewardkit.text.thinking import text_to_read
 from rewardkit.verifiers.arithmetic import (
     Expression,
     NotArithmetic,

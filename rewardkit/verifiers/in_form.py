@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rewardkit.protocols import Bounded, Combination, Verifier, VerifierCallable, as_verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.thinking import shared_thinking
+from rewardkit.text.thinking import shared_thinking
 from rewardkit.verifiers.gsm8k import in_another_form, loose_answer
 from rewardkit.verifiers.reading import answer_block, answer_tags, boxes
 from rewardkit.verifiers.rubric import Rubric

@@ -12,7 +12,7 @@ from operator import truediv
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.thinking import text_to_read
+from rewardkit.text.thinking import text_to_read
 from rewardkit.verifiers.arithmetic import LONGEST, NotArithmetic, ascii_operators, read_expression
 from rewardkit.verifiers.gsm8k import Gsm8k, Reading
 

@@ -21,8 +21,8 @@ from types import FrameType
 from typing import Any
 
 from rewardkit.records import Sample
-from rewardkit.thinking import text_to_read
-from rewardkit.transcripts import model_text
+from rewardkit.text.thinking import text_to_read
+from rewardkit.text.transcripts import model_text
 from rewardkit.verifiers.choice import Choice
 from rewardkit.verifiers.code.verifier import Code
 from rewardkit.verifiers.exact import Exact

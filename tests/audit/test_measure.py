@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import measure, smallest, totals
-from rewardkit.harness.metrics.metric import clopper_pearson
+from rewardkit.harness.results.metric import clopper_pearson
 from tests.audit.fakes import Accepts
 
 YES = Accepts(lambda text, _: "yes" in text if text else None)

@@ -52,7 +52,7 @@ def test_an_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
     arguments = ["eval", "--task", "gsm8k", "--data", str(tmp_path / "rows.jsonl"), "--backend"]
     arguments += ["replay", "--model", str(tmp_path / "replies.jsonl"), "-o", str(tmp_path / "run")]
     unused = (
-        "rewardkit.harness.backends.ray",
+        "rewardkit.harness.engines.ray",
         "rewardkit.harness.tasks.motion.task",
         "rewardkit.verifiers.math",
         "ssl",

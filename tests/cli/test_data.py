@@ -139,7 +139,7 @@ def test_the_solutions_of_a_file_are_its_own(tmp_path: Path) -> None:
     file.write_text(json.dumps({"question": "2 + 2?", "answer": "It is <<2+2=4>>4.\n#### 4"}))
     run("gsm8k", "--data", str(file), "--solutions", "-o", str(out))
     from rewardkit import load_task
-    from rewardkit.harness.store.data_files import read_rows
+    from rewardkit.harness.results.data_files import read_rows
 
     (row,) = read_rows(out)
     assert row["completion"] == [{"role": "assistant", "content": "It is 4.\n#### 4"}]

@@ -18,14 +18,14 @@ from rewardkit.cli.eval import line, table
 from rewardkit.cli.options import OutputOptions
 from rewardkit.console import PrintableConsole
 from rewardkit.errors import BackendError
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.rates import Lengths
-from rewardkit.harness.metrics.summary import TaskSummary
-from rewardkit.harness.metrics.summary_tables import of_runs
-from rewardkit.harness.run.options import options_for
-from rewardkit.harness.run.run import RunSummary
-from rewardkit.harness.sweeps import sweep
-from rewardkit.harness.sweeps.sweep import SweepRun
+from rewardkit.harness.results.metric import Metric
+from rewardkit.harness.results.rates import Lengths
+from rewardkit.harness.results.summary import TaskSummary
+from rewardkit.harness.results.summary_tables import of_runs
+from rewardkit.harness.runs import sweep
+from rewardkit.harness.runs.options import options_for
+from rewardkit.harness.runs.run import RunSummary
+from rewardkit.harness.runs.sweep import SweepRun
 
 QUIETLY = OutputOptions(quiet=True, as_json=False)
 IN_JSON = OutputOptions(quiet=True, as_json=True)

@@ -13,10 +13,10 @@ import pytest
 import rewardkit
 from rewardkit.console import PrintableConsole
 from rewardkit.errors import BackendError
-from rewardkit.harness.run.progress import ProgressReporter
-from rewardkit.printable import get_logger, printable
+from rewardkit.harness.runs.progress import ProgressReporter
+from rewardkit.text.printable import get_logger, printable
 from rewardkit.trainers.training.training_plan import WarningReporter
-from tests.harness.backends.openai_server import running_server, status
+from tests.harness.engines.openai_server import running_server, status
 from tests.support.commands import rewardkit as run
 
 pytestmark = pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_server_and_the_name_of_a_model(rows: Path, tmp_path: Path) -> None:
 def test_the_line_of_progress_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     console = PrintableConsole(file=terminal, force_terminal=True, width=200, color_system=None)
-    monkeypatch.setattr("rewardkit.harness.run.progress.PrintableConsole", lambda **_: console)
+    monkeypatch.setattr("rewardkit.harness.runs.progress.PrintableConsole", lambda **_: console)
     reporter = ProgressReporter()
     reporter._start(HOSTILE, 5)
     reporter._advance(1, HOSTILE)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rewardkit.endpoint import client
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring

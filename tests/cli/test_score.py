@@ -11,7 +11,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from rewardkit.harness.store.data_files import read_problems
+from rewardkit.harness.results.data_files import read_problems
 from tests.support.commands import rewardkit, run_command
 
 pytestmark = pytest.mark.slow

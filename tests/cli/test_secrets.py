@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.backends.openai_server import OpenAIServer, running_server, status
+from tests.harness.engines.openai_server import OpenAIServer, running_server, status
 from tests.support.commands import run_command
 
 IN_ENVIRONMENT = "sk-environment-5e1f7a"

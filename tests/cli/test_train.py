@@ -10,8 +10,8 @@ import pytest
 
 from rewardkit.cli.main import app
 from rewardkit.errors import UsageError
-from rewardkit.harness.run import progress
-from rewardkit.harness.run.progress import TrainingProgress
+from rewardkit.harness.runs import progress
+from rewardkit.harness.runs.progress import TrainingProgress
 from tests.support.commands import Result, rewardkit
 from tests.trainers.conftest import DRAW_CURVE, write_points
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from rewardkit.cluster import judging_actors
-from rewardkit.harness.backends import ray_backend
+from rewardkit.harness.engines import ray_backend
 from tests.support.commands import rewardkit
 
 file = Path(sys.argv[1])

@@ -12,8 +12,8 @@ import pytest
 
 from rewardkit.cluster.judging_actors import MOST_CHUNKS, InOrder, JudgingActors, SentChunk
 from rewardkit.errors import JudgingError
-from rewardkit.harness.backends.ray_cluster import versions
-from rewardkit.harness.store.data_files import Chunk
+from rewardkit.harness.engines.ray_cluster import versions
+from rewardkit.harness.results.data_files import Chunk
 
 CHUNKS = [Chunk(first=10 * n, count=10, content=b"%d" % n, end=n + 1) for n in range(40)]
 

@@ -13,8 +13,8 @@ import pytest
 
 from rewardkit.cluster.merge import merge
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.run.options import default_folder, options_for
-from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.runs.options import default_folder, options_for
 from tests.support.commands import run_command
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from rewardkit.curate import Curated, Settings, curate
 from rewardkit.curate.references import DECISIONS
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.store.data_files import read_rows
+from rewardkit.harness.results.data_files import read_rows
 from rewardkit.verifiers.judge.verifier import UNRELATED
 from tests.curate.planted import Planted, plant
 from tests.support.commands import rewardkit

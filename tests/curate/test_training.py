@@ -10,7 +10,7 @@ import pytest
 
 from rewardkit.curate import Settings, curate
 from rewardkit.errors import DataError
-from tests.harness.store.rollouts.made import rollout, write_training
+from tests.harness.results.rollouts.made import rollout, write_training
 from tests.support.runs import row, write_run
 
 pytestmark = pytest.mark.slow

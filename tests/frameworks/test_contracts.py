@@ -31,7 +31,7 @@ from rewardkit.frameworks import (
     verifiers,
     verl,
 )
-from rewardkit.transcripts import last_message
+from rewardkit.text.transcripts import last_message
 
 FRAMEWORKS = Path(verl.__file__).parent
 GUIDES = FRAMEWORKS.parents[1] / "docs/guides/frameworks"

@@ -11,7 +11,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UnknownName
 from rewardkit.frameworks.scoring import scorer
-from rewardkit.transcripts import without_special_tokens
+from rewardkit.text.transcripts import without_special_tokens
 
 COMPLETIONS = [r"\boxed{1/2}", r"\boxed{3}", "no box", r"\boxed{5}"]
 REFERENCES = ["0.5", "4", "4", ""]

@@ -32,7 +32,7 @@ from rewardkit.frameworks import (
 )
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.server.app import ServerSettings, create_app
-from rewardkit.transcripts import last_message
+from rewardkit.text.transcripts import last_message
 from tests.support.chat_templates import FAMILIES, SPEAKERS, trajectory
 
 pytestmark = pytest.mark.slow

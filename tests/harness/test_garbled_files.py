@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.errors import RewardkitError
-from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import read_runs
-from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.comparison import compare
+from rewardkit.harness.results.data_files import open_source
+from rewardkit.harness.results.run_folder import RunFolder, find_runs
+from rewardkit.harness.runs.judging_thread import TaskVerifiers
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, plan_rescoring
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import open_source
-from rewardkit.harness.store.run_folder import RunFolder, find_runs
 from tests.support.runs import row, write_run
 
 pytestmark = pytest.mark.slow

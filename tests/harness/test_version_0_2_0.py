@@ -11,12 +11,12 @@ import pytest
 
 from rewardkit import evaluate
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report.page import render_runs
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.comparison import compare
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
-from rewardkit.harness.store.run_folder import RunFolder
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = ROOT / "tests" / "fixtures" / "version_0_2_0"

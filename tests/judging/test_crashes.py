@@ -14,14 +14,14 @@ import pytest
 
 import rewardkit
 from rewardkit import Failure, Sample, Verdict
-from rewardkit.harness.run.judging_thread import TaskVerifiers, generated, judged_rows
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.data_files import open_source
+from rewardkit.harness.results.sample_row import read_samples
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judged_rows
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import open_source
-from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.judging.crashes import run_quick
 from rewardkit.protocols import VerifierCallable

@@ -15,11 +15,11 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.report.page import LivePage, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
-from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.server import live_pages
 from rewardkit.server.live_pages import create_view
-from tests.harness.store.rollouts.made import two_steps, write_training
+from tests.harness.results.rollouts.made import two_steps, write_training
 from tests.support.runs import row, write_run
 
 ENDED = [{"started": "2026-01-02T03:04:05+00:00", "ended": "2026-01-02T03:05:05+00:00"}]

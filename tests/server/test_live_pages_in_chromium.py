@@ -14,8 +14,8 @@ import pytest
 import uvicorn
 
 from rewardkit.harness.report.page import render_runs
-from rewardkit.harness.store.documents import read_notes
-from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.results.documents import read_notes
+from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.server import live_pages
 from tests.harness.report.chromium import Browser
 from tests.support.runs import row, write_run

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.metrics.summary import summarise_tasks
 from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import summarise_tasks
 
 
 def row(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rewardkit.harness.store.data_files import read_problems
+from rewardkit.harness.results.data_files import read_problems
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
 

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import rewardkit
-from rewardkit.harness.comparison.comparison import compare
+from rewardkit.harness.results.comparison import compare
 from rewardkit.trainers import TrainingResult, train
 from tests.support.commands import run_command
 from tests.trainers.conftest import DRAW_CURVE, write_points

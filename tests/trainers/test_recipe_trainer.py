@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts import COMPLETIONS, RolloutRow, read_groups
+from rewardkit.harness.results.rollouts import COMPLETIONS, RolloutRow, read_groups
 from rewardkit.trainers import reward_func, train
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import RecipeGRPOTrainer, trainer

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from rewardkit import evaluate
-from rewardkit.harness.store.rollouts import COMPLETIONS, read_groups
+from rewardkit.harness.results.rollouts import COMPLETIONS, read_groups
 from rewardkit.records import Sample
 from rewardkit.trainers.objectives import History, momentum_advantages
 from tests.trainers.evaluated import Says, data, metrics, samples, task

@@ -14,7 +14,7 @@ from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.multiprocessing.spawn import start_processes
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from rewardkit.harness.run.options import options_for
+from rewardkit.harness.runs.options import options_for
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, LiveEvaluation
 from tests.support import quick_training  # noqa: F401  # first: others import TRL

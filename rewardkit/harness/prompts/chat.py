@@ -9,7 +9,7 @@ from typing import Any
 
 from rewardkit.errors import DataError
 from rewardkit.protocols import Message, Tool
-from rewardkit.transcripts import message_text
+from rewardkit.text.transcripts import message_text
 from rewardkit.verifiers.tool_calls.calls import JSON_TYPES
 
 TOOL_COLUMNS = ("tools", "function")

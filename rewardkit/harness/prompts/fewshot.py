@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.wording import Kind, TaskWording
-from rewardkit.harness.store.data_files import IDENTIFIERS
+from rewardkit.harness.results.data_files import IDENTIFIERS
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
 

@@ -17,7 +17,7 @@ from typing import Any
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import wording_of
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.store.data_files import Row
+from rewardkit.harness.results.data_files import Row
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample

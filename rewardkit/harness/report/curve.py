@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rewardkit.harness.metrics.figures import Plot, Point
-from rewardkit.harness.metrics.names import words
-from rewardkit.harness.metrics.rates import length_quantiles
 from rewardkit.harness.report.runs import ReportRun, TrainingSeries
-from rewardkit.harness.store.files import replaced_file
+from rewardkit.harness.results.figures import Plot, Point
+from rewardkit.harness.results.files import replaced_file
+from rewardkit.harness.results.names import words
+from rewardkit.harness.results.rates import length_quantiles
 
 RATES = ("accuracy", "format_rate", "unfinished_rate", "error_rate")
 """The rates that are drawn over the steps of a training."""

@@ -22,15 +22,15 @@ from typing import Any
 import jinja2
 
 from rewardkit import __version__
-from rewardkit.harness.comparison.comparison import TaskComparison, compare_comparable
-from rewardkit.harness.metrics.names import TRUNCATED, UNJUDGED, counted, words
-from rewardkit.harness.metrics.rates import LOWER_IS_BETTER
 from rewardkit.harness.report.curve import run_curves, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs, read_training_series
 from rewardkit.harness.report.samples import pack
-from rewardkit.harness.store.files import finite, flat, replace_text
-from rewardkit.harness.store.rollouts import find_rollouts
-from rewardkit.harness.store.run_folder import short_names
+from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
+from rewardkit.harness.results.files import finite, flat, replace_text
+from rewardkit.harness.results.names import TRUNCATED, UNJUDGED, counted, words
+from rewardkit.harness.results.rates import LOWER_IS_BETTER
+from rewardkit.harness.results.rollouts import find_rollouts
+from rewardkit.harness.results.run_folder import short_names
 from rewardkit.records import Failure
 from rewardkit.verifiers.judge.use import run_totals
 

@@ -12,24 +12,24 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.metrics.figures import Plot, Point
-from rewardkit.harness.metrics.names import reward_words
-from rewardkit.harness.metrics.summary import summarise_tasks
-from rewardkit.harness.store.documents import (
+from rewardkit.harness.results.documents import (
     SampleNote,
     planned_completions,
     read_notes,
     read_run_summary,
 )
-from rewardkit.harness.store.rollouts import (
+from rewardkit.harness.results.figures import Plot, Point
+from rewardkit.harness.results.names import reward_words
+from rewardkit.harness.results.rollouts import (
     COMPLETIONS,
     RolloutRow,
     find_rollouts,
     read_groups,
 )
-from rewardkit.harness.store.run_folder import SUMMARY, RunFolder, find_runs, natural, short_names
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.harness.store.training_checkpoints import step_of
+from rewardkit.harness.results.run_folder import SUMMARY, RunFolder, find_runs, natural, short_names
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import summarise_tasks
+from rewardkit.harness.results.training_checkpoints import step_of
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
 
 

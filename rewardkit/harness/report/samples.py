@@ -12,13 +12,13 @@ from operator import attrgetter
 from typing import Any
 
 from rewardkit.errors import DataError
-from rewardkit.harness.metrics.rates import Numbers, RowKind, kind_of
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
 from rewardkit.harness.report.runs import ReportRun, run_start
-from rewardkit.harness.store.data_files import field_value
-from rewardkit.harness.store.rollouts import RolloutRow
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.transcripts import question_in
+from rewardkit.harness.results.data_files import field_value
+from rewardkit.harness.results.rates import Numbers, RowKind, kind_of
+from rewardkit.harness.results.rollouts import RolloutRow
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.text.transcripts import question_in
 
 LIST_TEXT = 80
 """Characters of an answer or a reference in the list."""

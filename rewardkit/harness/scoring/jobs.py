@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import cloudpickle
 
 from rewardkit.errors import DataError, JudgingError, RunMismatch
-from rewardkit.harness.metrics.agreement import Agreement
-from rewardkit.harness.run.judging_thread import (
+from rewardkit.harness.results.agreement import Agreement
+from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, field_value
+from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
+from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow, as_line
+from rewardkit.harness.runs.judging_thread import (
     Generated,
     TaskVerifiers,
     generated,
@@ -37,9 +40,6 @@ from rewardkit.harness.scoring.sources import (
     references,
 )
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.data_files import Chunk, JsonLines, Source, field_value
-from rewardkit.harness.store.run_folder import SOURCE_ROW, Shard
-from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.protocols import Task

@@ -11,10 +11,14 @@ from typing import Any, Protocol, cast
 
 from rewardkit.available_resources import available_cores
 from rewardkit.errors import DataError, RunMismatch
-from rewardkit.harness.metrics.agreement import Agreement
-from rewardkit.harness.metrics.at_k import same_text, same_to
-from rewardkit.harness.metrics.summary import TaskSummary, summarise, task_figures
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.agreement import Agreement
+from rewardkit.harness.results.at_k import same_text, same_to
+from rewardkit.harness.results.data_files import Chunk
+from rewardkit.harness.results.documents import hardware, new_session, now
+from rewardkit.harness.results.run_folder import SOURCE_ROW, RunFolder
+from rewardkit.harness.results.sample_row import SAMPLES, SampleRow, read_samples
+from rewardkit.harness.results.summary import TaskSummary, summarise, task_figures
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import (
     COMPLETIONS_OF_ROW,
     ChunkResult,
@@ -25,10 +29,6 @@ from rewardkit.harness.scoring.jobs import (
 )
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.tally import Gaps, Tally
-from rewardkit.harness.store.data_files import Chunk
-from rewardkit.harness.store.documents import hardware, new_session, now
-from rewardkit.harness.store.run_folder import SOURCE_ROW, RunFolder
-from rewardkit.harness.store.sample_row import SAMPLES, SampleRow, read_samples
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.protocols import Task, extras
 from rewardkit.verifiers.judge.use import judges_record, run_totals, take_judge_uses

@@ -10,17 +10,7 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.run.fingerprint import data_hash, verifier_identities
-from rewardkit.harness.run.judging_thread import (
-    SecondOpinions,
-    TaskVerifiers,
-    parameters_by_verifier,
-    verifiers_of_task,
-)
-from rewardkit.harness.run.options import task_with_arguments, verifiers_named_in
-from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.data_files import (
+from rewardkit.harness.results.data_files import (
     Files,
     JsonLines,
     Source,
@@ -28,14 +18,24 @@ from rewardkit.harness.store.data_files import (
     iterate_rows,
     open_sources,
 )
-from rewardkit.harness.store.model_folder import hash_file
-from rewardkit.harness.store.run_folder import RUN, RunFolder, Shard
-from rewardkit.harness.store.sample_row import SAMPLES, replaced_rows
+from rewardkit.harness.results.model_folder import hash_file
+from rewardkit.harness.results.run_folder import RUN, RunFolder, Shard
+from rewardkit.harness.results.sample_row import SAMPLES, replaced_rows
+from rewardkit.harness.runs.fingerprint import data_hash, verifier_identities
+from rewardkit.harness.runs.judging_thread import (
+    SecondOpinions,
+    TaskVerifiers,
+    parameters_by_verifier,
+    verifiers_of_task,
+)
+from rewardkit.harness.runs.options import task_with_arguments, verifiers_named_in
+from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Task, Verifier, isolation_of
-from rewardkit.thinking import Thinking, ThinkingTags
+from rewardkit.text.thinking import Thinking, ThinkingTags
 from rewardkit.verifiers.by_row import ByRow
 
 REFERENCE_PARAMETERS = ("marker",)

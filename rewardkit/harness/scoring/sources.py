@@ -8,17 +8,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.store.data_files import (
+from rewardkit.harness.results.data_files import (
     PYTHON_CHAT,
     chat_in_text,
     field_value,
     is_sample_line,
 )
-from rewardkit.harness.store.rollouts import plain_rollout
+from rewardkit.harness.results.rollouts import plain_rollout
 from rewardkit.judging.rows import references_in
 from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
 from rewardkit.records import Completion, token_count
-from rewardkit.transcripts import last_calls, last_message, last_reasoning, last_turn
+from rewardkit.text.transcripts import last_calls, last_message, last_reasoning, last_turn
 
 COMPLETION_FIELDS = (
     *("completion", "response", "output", "generation", "completions", "responses", "outputs"),

@@ -11,10 +11,10 @@ from operator import attrgetter
 from types import SimpleNamespace
 from typing import cast
 
-from rewardkit.harness.metrics.agreement import Agreement
-from rewardkit.harness.metrics.broken import Example
-from rewardkit.harness.metrics.rates import RowColumns, RowKind
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.agreement import Agreement
+from rewardkit.harness.results.broken import Example
+from rewardkit.harness.results.rates import RowColumns, RowKind
+from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.records import Failure, Verdict
 

@@ -12,22 +12,22 @@ from statistics import median
 from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.metrics.names import counted
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import reply_columns, turns
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.judging_thread import TaskVerifiers
+from rewardkit.harness.results.data_files import Row, as_json
+from rewardkit.harness.results.documents import read_run_record
+from rewardkit.harness.results.names import counted
+from rewardkit.harness.results.run_folder import RUN, find_runs
+from rewardkit.harness.results.sample_row import SampleRow, current_rows
+from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring.scoring_plan import resolve_task
-from rewardkit.harness.store.data_files import Row, as_json
-from rewardkit.harness.store.documents import read_run_record
-from rewardkit.harness.store.run_folder import RUN, find_runs
-from rewardkit.harness.store.sample_row import SampleRow, current_rows
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Task
 from rewardkit.records import Sample
-from rewardkit.thinking import ThinkingTags, in_think_tags, split_thinking
+from rewardkit.text.thinking import ThinkingTags, in_think_tags, split_thinking
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.metrics.figures import Figure, Plot, Point, Table
-from rewardkit.harness.metrics.names import words
-from rewardkit.harness.metrics.rates import RATES, kind_of, length_bucket
 from rewardkit.harness.prompts.wording import EXAMPLES, GENERIC_WORDING, TaskWording
-from rewardkit.harness.store.data_files import read_problems
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.data_files import read_problems
+from rewardkit.harness.results.figures import Figure, Plot, Point, Table
+from rewardkit.harness.results.names import words
+from rewardkit.harness.results.rates import RATES, kind_of, length_bucket
+from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
 from rewardkit.settings import Count, read_value

@@ -11,17 +11,17 @@ from typing import Any, Unpack
 from transformers import TrainerCallback
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.metrics.measure import task_amounts
-from rewardkit.harness.metrics.rates import LOWER_IS_BETTER, NAMES, length_quantiles
-from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.options import CALLBACK_TYPES, AllOptions, CallbackKwargs
 from rewardkit.harness.report.runs import EVALUATIONS
-from rewardkit.harness.run.options import EvalOptions, resolved_tasks
-from rewardkit.harness.store.files import replace_text
-from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.printable import get_logger
+from rewardkit.harness.results.files import replace_text
+from rewardkit.harness.results.measure import task_amounts
+from rewardkit.harness.results.rates import LOWER_IS_BETTER, NAMES, length_quantiles
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.results.summary import TaskSummary
+from rewardkit.harness.runs.options import EvalOptions, resolved_tasks
 from rewardkit.protocols import Task
 from rewardkit.settings import Count, Share, read_value, read_values
+from rewardkit.text.printable import get_logger
 from rewardkit.trainers.evaluation.live_evaluation import (
     LiveCheckpoint,
     LiveEvaluation,

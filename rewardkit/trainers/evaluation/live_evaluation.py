@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.backends.engine_options import EngineOptions
-from rewardkit.harness.backends.local_model import LocalModel
-from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.backends.transformers import batches, complete, too_large
-from rewardkit.harness.metrics.summary import TaskSummary
+from rewardkit.harness.engines.engine_options import EngineOptions
+from rewardkit.harness.engines.local_model import LocalModel
+from rewardkit.harness.engines.tokenization import Tokenizer
+from rewardkit.harness.engines.transformers import batches, complete, too_large
 from rewardkit.harness.options import CALLBACK_TYPES
-from rewardkit.harness.run.options import EvalOptions
-from rewardkit.harness.run.plan import RunPlan, TaskPlan, plan_tasks
-from rewardkit.harness.run.run import RunSummary, run
-from rewardkit.printable import get_logger
+from rewardkit.harness.results.summary import TaskSummary
+from rewardkit.harness.runs.options import EvalOptions
+from rewardkit.harness.runs.plan import RunPlan, TaskPlan, plan_tasks
+from rewardkit.harness.runs.run import RunSummary, run
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
-from rewardkit.thinking import thinking_is_open
+from rewardkit.text.printable import get_logger
+from rewardkit.text.thinking import thinking_is_open
 
 logger = get_logger(__name__)
 

@@ -20,15 +20,15 @@ from typing import Any, TypedDict
 import msgspec
 
 from rewardkit.errors import DataError
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.names import reward_words
-from rewardkit.harness.metrics.summary import TaskSummary
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
-from rewardkit.harness.store.documents import Count
-from rewardkit.harness.store.files import finite, replace_text
-from rewardkit.harness.store.sample_row import SampleRow
-from rewardkit.printable import get_logger
+from rewardkit.harness.results.documents import Count
+from rewardkit.harness.results.files import finite, replace_text
+from rewardkit.harness.results.metric import Metric
+from rewardkit.harness.results.names import reward_words
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import TaskSummary
+from rewardkit.text.printable import get_logger
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from msgspec import Meta
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.options import CALLBACK_TYPES, DEFAULTS
-from rewardkit.harness.store.files import read_toml
+from rewardkit.harness.results.files import read_toml
 from rewardkit.parameters import parameter_types
 from rewardkit.settings import (
     Count,

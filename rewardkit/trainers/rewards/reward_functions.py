@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, cast
 import cloudpickle
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.run.judging_thread import SecondOpinions, TaskVerifiers
-from rewardkit.harness.store.data_files import storable
-from rewardkit.harness.store.rollouts import OUTCOMES
+from rewardkit.harness.results.data_files import storable
+from rewardkit.harness.results.rollouts import OUTCOMES
+from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, Scale, judge_samples
 from rewardkit.parameters import with_parameters
-from rewardkit.printable import get_logger
 from rewardkit.protocols import FunctionVerifier, Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
 from rewardkit.resolve import Resolved, SyncOrAsyncVerifier, resolve, resolve_task, resolve_verifier
-from rewardkit.transcripts import last_message
+from rewardkit.text.printable import get_logger
+from rewardkit.text.transcripts import last_message
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
 
@@ -247,7 +247,7 @@ _OUTCOMES = {correct: word for word, correct in OUTCOMES.items()}
 def _log_columns(
     label: str, batch: RewardBatch, verdicts: Sequence[Verdict], log: LogExtra
 ) -> None:
-    """Add what `harness/store/rollouts.py` reads to TRL's table of completions."""
+    """Add what `harness/results/rollouts.py` reads to TRL's table of completions."""
     log(f"{label}/verdict", [_OUTCOMES[verdict.correct] for verdict in verdicts])
     log(f"{label}/score", [verdict.score for verdict in verdicts])
     log(f"{label}/answer", [storable(verdict.answer or "") for verdict in verdicts])

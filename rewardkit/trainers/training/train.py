@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rewardkit.errors import UnknownName
-from rewardkit.harness.run.progress import Reporter
-from rewardkit.harness.store.documents import hardware, versions
-from rewardkit.harness.store.model_folder import loading_error
-from rewardkit.harness.store.rollouts import COMPLETIONS, remove_steps_after
-from rewardkit.harness.store.training_checkpoints import step_of
-from rewardkit.redaction import redact_value
+from rewardkit.harness.results.documents import hardware, versions
+from rewardkit.harness.results.model_folder import loading_error
+from rewardkit.harness.results.rollouts import COMPLETIONS, remove_steps_after
+from rewardkit.harness.results.training_checkpoints import step_of
+from rewardkit.harness.runs.progress import Reporter
+from rewardkit.text.redaction import redact_value
 from rewardkit.trainers.evaluation.train_log import BEST, evaluations, read_best, read_log
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.training_plan import (
@@ -260,8 +260,8 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
     """On a CPU, use one thread for each 64 MiB of weights, as in evaluation: more are slower."""
     import torch
 
-    from rewardkit.harness.backends.engine_options import EngineOptions
-    from rewardkit.harness.backends.local_model import LocalModel
+    from rewardkit.harness.engines.engine_options import EngineOptions
+    from rewardkit.harness.engines.local_model import LocalModel
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:

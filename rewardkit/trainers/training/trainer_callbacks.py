@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import TrainerCallback
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.verifiers.judge.use import add_uses, take_judge_uses
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any, TypedDict, cast
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.store.documents import FORMAT, check_format, now
-from rewardkit.harness.store.files import flat, replace_text, write_errors
-from rewardkit.harness.store.run_folder import RunFolder
-from rewardkit.harness.store.training_checkpoints import STATE, damage, step_of
+from rewardkit.harness.results.documents import FORMAT, check_format, now
+from rewardkit.harness.results.files import flat, replace_text, write_errors
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.results.training_checkpoints import STATE, damage, step_of
 from rewardkit.trainers.evaluation.train_log import as_json, read_json
 from rewardkit.trainers.recipes.recipe import SECTIONS, SFT, Recipe, plain_section
 

@@ -14,16 +14,16 @@ from typing import Any, TypedDict
 from rewardkit import registry
 from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import DataError, MissingExtra, PromptTooLong, UnknownName, UsageError
-from rewardkit.harness.backends import tokenization
+from rewardkit.harness.engines import tokenization
 from rewardkit.harness.options import AllOptions
-from rewardkit.harness.run.options import RUNS, file_name
-from rewardkit.harness.run.plan import TaskPlan, plan_task
-from rewardkit.harness.run.progress import Reporter
-from rewardkit.harness.store import model_folder as model_folders
-from rewardkit.harness.store.files import check_output_folder
-from rewardkit.printable import printable
-from rewardkit.redaction import redact
+from rewardkit.harness.results import model_folder as model_folders
+from rewardkit.harness.results.files import check_output_folder
+from rewardkit.harness.runs.options import RUNS, file_name
+from rewardkit.harness.runs.plan import TaskPlan, plan_task
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.resolve import known_names
+from rewardkit.text.printable import printable
+from rewardkit.text.redaction import redact
 from rewardkit.trainers.recipes.recipe import (
     ANY,
     Recipe,

@@ -8,11 +8,11 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.tokenization import Tokenizer
+from rewardkit.harness.engines.tokenization import Tokenizer
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import solve_samples, turns
-from rewardkit.harness.run.fingerprint import data_hash
-from rewardkit.harness.run.plan import TaskPlan, plan_task
+from rewardkit.harness.runs.fingerprint import data_hash
+from rewardkit.harness.runs.plan import TaskPlan, plan_task
 from rewardkit.protocols import Prompt, Task
 from rewardkit.records import Sample
 from rewardkit.trainers.rewards.reward_functions import TRL_COLUMNS, check_columns

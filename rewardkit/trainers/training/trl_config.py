@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.backends.vllm import quieten
-from rewardkit.harness.store.model_folder import read_json
+from rewardkit.harness.engines.vllm import quieten
+from rewardkit.harness.results.model_folder import read_json
 from rewardkit.lazy import needs_extra
 from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
 

@@ -36,10 +36,10 @@ from rewardkit.errors import BackendError, Unavailable, UsageError
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Failure, Sample, Sampling, Verdict
-from rewardkit.redaction import redact, remember_url
 from rewardkit.settings import Count, Seconds
-from rewardkit.thinking import text_to_read
-from rewardkit.transcripts import model_text, question_in
+from rewardkit.text.redaction import redact, remember_url
+from rewardkit.text.thinking import text_to_read
+from rewardkit.text.transcripts import model_text, question_in
 from rewardkit.verifiers.judge.use import audited, count_use
 from rewardkit.verifiers.math.extraction import answers
 from rewardkit.verifiers.reading import fenced_block

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from rewardkit.thinking import Thinking, text_to_read
+from rewardkit.text.thinking import Thinking, text_to_read
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.math.spelling import repaired

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends.tokenization import load
+from rewardkit.harness.engines.tokenization import load
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
@@ -25,7 +25,7 @@ from rewardkit.harness.prompts.strategies import (
     worked_examples,
 )
 from rewardkit.harness.prompts.template import PromptTemplate
-from rewardkit.harness.run.options import options_for
+from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.tasks.defined.definition import TaskDefinition, VerifierSection
 from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.judging import judge_many

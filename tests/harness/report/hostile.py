@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.runs import ReportRun
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
+from rewardkit.harness.results.metric import Metric
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import summarise
 
 PWN = "window.pwned=1"
 

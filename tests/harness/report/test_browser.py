@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from rewardkit import Failure
-from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
-from rewardkit.harness.metrics.metric import Metric
-from rewardkit.harness.metrics.summary import summarise
 from rewardkit.harness.report.page import PageComparisons, compare_runs, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
-from rewardkit.harness.store.sample_row import BriefVerdict, SampleRow
+from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
+from rewardkit.harness.results.metric import Metric
+from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow
+from rewardkit.harness.results.summary import summarise
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
-from tests.harness.store.rollouts.made import two_steps, write_training
+from tests.harness.results.rollouts.made import two_steps, write_training
 from tests.support.runs import as_run, row, write_run
 
 pytestmark = pytest.mark.browser

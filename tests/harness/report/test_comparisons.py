@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.harness.comparison.comparison import compare
 from rewardkit.harness.report import page
 from rewardkit.harness.report.page import compare_runs, render_runs
+from rewardkit.harness.results.comparison import compare
 from tests.support.runs import row, write_run
 
 

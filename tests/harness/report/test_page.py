@@ -27,7 +27,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.samples import pack
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.sample_row import SampleRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.support.runs import as_run, row
 

@@ -11,7 +11,7 @@ from rewardkit.harness.report import samples
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import find_shown, read_runs
 from rewardkit.harness.report.samples import pack
-from tests.harness.store.rollouts.made import rollout, two_steps, write_training
+from tests.harness.results.rollouts.made import rollout, two_steps, write_training
 from tests.support.runs import row, write_run
 
 VERSION_0_2 = Path(__file__).parents[2] / "fixtures" / "version_0_2_0"

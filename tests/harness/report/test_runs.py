@@ -10,7 +10,7 @@ import pytest
 from rewardkit.errors import RewardkitError, RunMismatch, UsageError
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import ReportRun, read_runs
-from rewardkit.harness.store.run_folder import find_runs, short_names
+from rewardkit.harness.results.run_folder import find_runs, short_names
 from tests.support.runs import row, write_run
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewardkit import Bounded, Sample, Verdict
-from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results import data_files
+from rewardkit.harness.results.data_files import open_source
+from rewardkit.harness.runs.judging_thread import TaskVerifiers
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store import data_files
-from rewardkit.harness.store.data_files import open_source
 
 HOME = os.getpid()
 

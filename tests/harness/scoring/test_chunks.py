@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.store import data_files
-from rewardkit.harness.store.data_files import open_source, read_rows
+from rewardkit.harness.results import data_files
+from rewardkit.harness.results.data_files import open_source, read_rows
 
 ROWS = [
     {"number": str(number), "text": 'a "quoted"\nline, and ' + "x" * 40} for number in range(97)

@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.store import data_files
-from rewardkit.harness.store.data_files import open_source, open_sources
+from rewardkit.harness.results import data_files
+from rewardkit.harness.results.data_files import open_source, open_sources
 from tests.support.commands import run_command
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results.sample_row import SampleRow, read_samples
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import ScoreResult, score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store.sample_row import SampleRow, read_samples
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.records import Failure

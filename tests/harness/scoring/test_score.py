@@ -19,17 +19,17 @@ import pytest
 import rewardkit.harness.scoring.score as score_module
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
-from rewardkit.harness.metrics.summary import summarise
-from rewardkit.harness.run.judging_thread import TaskVerifiers
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.results import data_files
+from rewardkit.harness.results.data_files import open_source
+from rewardkit.harness.results.sample_row import read_samples
+from rewardkit.harness.results.summary import summarise
+from rewardkit.harness.runs.judging_thread import TaskVerifiers
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.harness.store import data_files
-from rewardkit.harness.store.data_files import open_source
-from rewardkit.harness.store.sample_row import read_samples
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import VerifierCallable
 from tests.support.processes import wait_until
@@ -314,12 +314,12 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
     script.write_text(
         "import os, time\n"
         "from pathlib import Path\n"
-        "from rewardkit.harness.run.judging_thread import TaskVerifiers\n"
+        "from rewardkit.harness.runs.judging_thread import TaskVerifiers\n"
         "from rewardkit.harness.scoring.sources import FileFields\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
-        "from rewardkit.harness.store.data_files import open_source\n"
+        "from rewardkit.harness.results.data_files import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"
-        "from rewardkit.harness.run.progress import Reporter\n"
+        "from rewardkit.harness.runs.progress import Reporter\n"
         "from rewardkit.harness.scoring.scoring_plan import ScorePlan\n"
         "from rewardkit import Bounded, Verdict\n"
         "class Slow(Bounded):\n"

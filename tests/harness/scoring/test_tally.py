@@ -9,9 +9,9 @@ from operator import attrgetter
 
 import pytest
 
-from rewardkit.harness.metrics.summary import summarise
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import summarise
 from rewardkit.harness.scoring.tally import Tally
-from rewardkit.harness.store.sample_row import SampleRow
 
 GROUPS = ("level",)
 

@@ -16,16 +16,16 @@ from datasets import concatenate_datasets
 from transformers import TrainerCallback
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.metrics.measure import Measure
-from rewardkit.harness.metrics.rates import NAMES
-from rewardkit.harness.metrics.summary import TaskSummary, summarise
 from rewardkit.harness.report.runs import read_runs
-from rewardkit.harness.store.run_folder import find_runs
+from rewardkit.harness.results.measure import Measure
+from rewardkit.harness.results.rates import NAMES
+from rewardkit.harness.results.run_folder import find_runs
+from rewardkit.harness.results.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.callback import SIGNS, improves
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.train_log import TrainLog
-from tests.harness.metrics.making import row
+from tests.harness.results.making import row
 from tests.trainers.evaluated import Says, SaysTask, data, samples, task
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, rows, trainer

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.metrics.metric import wilson
+from rewardkit.harness.results.metric import wilson
 from rewardkit.trainers.evaluation.train_log import signs
 
 Entry = dict[str, Any]

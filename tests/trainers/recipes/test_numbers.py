@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.trainers.recipes.recipe import build_recipe, find_recipe
 from rewardkit.trainers.training import trl_config
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training

@@ -7,8 +7,8 @@ import pytest
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.records import plain_columns
+from rewardkit.text.transcripts import last_message
 from rewardkit.trainers.rewards.reward_functions import check_columns, read_batch
-from rewardkit.transcripts import last_message
 
 
 def said(role: str, content: object) -> dict[str, object]:

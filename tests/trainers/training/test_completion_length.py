@@ -8,8 +8,8 @@ import pytest
 
 from rewardkit.errors import PromptTooLong
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.run.plan import TaskPlan
-from rewardkit.harness.run.progress import Reporter
+from rewardkit.harness.runs.plan import TaskPlan
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.protocols import Prompt
 from rewardkit.trainers.recipes.recipe import DataSettings, Recipe

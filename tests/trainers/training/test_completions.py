@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.rollouts import COMPLETIONS, read_groups
+from rewardkit.harness.results.rollouts import COMPLETIONS, read_groups
 from rewardkit.trainers import train
 from tests.support.commands import run_command
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import UsageError
-from rewardkit.harness.store.training_checkpoints import damage
+from rewardkit.harness.results.training_checkpoints import damage
 from rewardkit.trainers.training.training_folder import resumed_from
 from tests.support.damaged_files import CHECKPOINT_DAMAGE
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.store.data_files import read_rows, write_rows
+from rewardkit.harness.results.data_files import read_rows, write_rows
 from rewardkit.trainers import game24_search_trace, train
 from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
 from tests.harness.scoring.test_verified_completions import evaluated

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError, RewardkitError, UsageError
-from rewardkit.harness.backends import tokenization
+from rewardkit.harness.engines import tokenization
 from rewardkit.trainers import train
 from rewardkit.trainers.training.training_plan import TrainingPlan, TrainOptions, plan_training
 from tests.trainers.training.test_train import GSM8K, RecordingReporter, with_broken_weights

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError, MissingExtra, RewardkitError, RunMismatch, UsageError
-from rewardkit.harness.backends import tokenization
-from rewardkit.harness.backends.tokenization import Tokenizer
-from rewardkit.harness.run.progress import Reporter
-from rewardkit.harness.store.run_folder import RunFolder
+from rewardkit.harness.engines import tokenization
+from rewardkit.harness.engines.tokenization import Tokenizer
+from rewardkit.harness.results.run_folder import RunFolder
+from rewardkit.harness.runs.progress import Reporter
 from rewardkit.protocols import Message
 from rewardkit.server.live_pages import is_locked
 from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train

@@ -9,10 +9,10 @@ import pytest
 
 import rewardkit
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.backends import tokenization
+from rewardkit.harness.engines import tokenization
 from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
-from rewardkit.harness.run.plan import plan_task
+from rewardkit.harness.runs.plan import plan_task
 from rewardkit.trainers import reward_funcs, train_dataset
 from rewardkit.trainers.training.training_rows import render_rows
 from tests.support.commands import run_command

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.options import SamplingOptions, ThinkingOptions
-from rewardkit.harness.store.files import read_toml
+from rewardkit.harness.results.files import read_toml
 from rewardkit.settings import Count, NaturalNumber, Seconds, Texts, about, read_section, types_of
-from rewardkit.thinking import Thinking
+from rewardkit.text.thinking import Thinking
 
 # by itself it is pickled by name, for which pickle looks into all modules and imports lazy ones
 copyreg.pickle(UnsetType, lambda _: (UnsetType, ()))

@@ -23,7 +23,7 @@ from rewardkit.harness.prompts.chat import turns_of
 from rewardkit.harness.prompts.solutions import clean_solution, long_chain
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording, column_text
-from rewardkit.harness.store.data_files import (
+from rewardkit.harness.results.data_files import (
     IDENTIFIERS,
     Row,
     field_value,

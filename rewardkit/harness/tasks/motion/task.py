@@ -12,8 +12,8 @@ from msgspec import Meta
 
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.wording import EXAMPLES, TaskWording
-from rewardkit.harness.store.data_files import read_problems
-from rewardkit.harness.store.documents import Number
+from rewardkit.harness.results.data_files import read_problems
+from rewardkit.harness.results.documents import Number
 from rewardkit.harness.tasks.motion.laws import (
     METHODS,
     Law,

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, methodcaller
 
-from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Point, Table
-from rewardkit.harness.metrics.measure import Measure, estimate, scale_of, values_by_problem
-from rewardkit.harness.metrics.metric import Metric, seed_spread
-from rewardkit.harness.metrics.names import words
-from rewardkit.harness.store.run_folder import natural
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.figures import Bars, Figure, Plot, Point, Table
+from rewardkit.harness.results.measure import Measure, estimate, scale_of, values_by_problem
+from rewardkit.harness.results.metric import Metric, seed_spread
+from rewardkit.harness.results.names import words
+from rewardkit.harness.results.run_folder import natural
+from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.tables import Cell
 from rewardkit.verifiers.motion import (
     PREDICTED,

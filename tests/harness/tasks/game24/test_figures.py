@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.metrics.figures import Plot, Table
+from rewardkit.harness.results.figures import Plot, Table
 from rewardkit.harness.tasks.game24 import game24_figures
-from tests.harness.metrics.making import row
+from tests.harness.results.making import row
 
 THREE_STEPS = "4 * 7 = 28\n8 / 8 = 1\n28 - 1 = 27\nAnswer: 4 * 7 - 8 / 8"
 ROWS = [

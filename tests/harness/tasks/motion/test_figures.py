@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from rewardkit.harness.metrics.figures import Bars, Figure, Plot, Table
-from rewardkit.harness.store.sample_row import SampleRow
+from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
+from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.harness.tasks.motion.task_figures import motion_figures
 from rewardkit.verifiers.motion import rendered
-from tests.harness.metrics.making import row
+from tests.harness.results.making import row
 
 TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
 

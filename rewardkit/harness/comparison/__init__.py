@@ -1,1 +1,0 @@
-"""Compare runs over the same problems."""

@@ -1,1 +1,0 @@
-"""Write runs in formats that other tools read."""

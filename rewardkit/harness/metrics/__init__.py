@@ -1,1 +1,0 @@
-"""From verdicts to figures with intervals."""

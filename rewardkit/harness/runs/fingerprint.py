@@ -1,0 +1,139 @@
+"""What binds a folder to its run: hashes of all that decides prompts, completions and verdicts.
+
+Values at their defaults are left out, so a new option with a default changes no fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+from rewardkit.harness.engines.engine_options import CLIENT_ARGUMENTS
+from rewardkit.harness.prompts.chat import tools_of
+from rewardkit.harness.results.run_folder import plain
+from rewardkit.harness.runs.judging_thread import TaskVerifiers
+from rewardkit.harness.runs.plan import RenderedTask, RunPlan, TaskPlan
+from rewardkit.records import Sample, Sampling
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def identity_of(value: Any) -> str:
+    """Describe a verifier with the parameters that differ from their defaults.
+
+    A new parameter with a default changes nothing. A plain function is its name and a hash of its
+    source.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        parameters = (
+            field for field in fields(value) if not _has_default(field, getattr(value, field.name))
+        )
+        arguments = [
+            f"{field.name}={identity_of(getattr(value, field.name))}" for field in parameters
+        ]
+        return f"{type(value).__qualname__}({', '.join(arguments)})"
+    if isinstance(value, FunctionType):
+        return f"{value.__module__}:{value.__qualname__}#{_code_hash(value)}"
+    if isinstance(value, partial):
+        return f"partial({identity_of(value.func)}, {value.args!r}, {value.keywords!r})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name!r}: {identity_of(of)}" for name, of in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(identity_of, value)) + "]"
+    text = repr(value)
+    if not _ADDRESS.search(text):
+        return text
+    state = getattr(value, "__dict__", {})
+    return f"{type(value).__module__}:{type(value).__qualname__}({identity_of(state)})"
+
+
+def _code_hash(function: Callable[..., Any]) -> str:
+    try:
+        content = inspect.getsource(function).encode()
+    except (OSError, TypeError):  # typed at a prompt
+        content = function.__code__.co_code
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _has_default(field: Field[Any], value: Any) -> bool:
+    if field.default is not MISSING:
+        return bool(field.default == value)
+    return field.default_factory is not MISSING and bool(field.default_factory() == value)
+
+
+_DEFAULTS: Mapping[str, Any] = {
+    **{
+        f"sampling.{field.name}": plain(field.default)
+        for field in fields(Sampling)
+        if field.default is not MISSING
+    },
+    "sampling.num_samples": 1,
+    "thinking": None,
+    "thinking_tags": None,
+    "timeout": None,
+    "engine.dtype": "auto",
+    "engine.chat_template": True,
+    "engine.max_model_len": None,
+    "engine.arguments": {},
+}
+
+
+def run_fingerprint(
+    plan: RunPlan, rendered: Sequence[RenderedTask], backend: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fingerprint of a run; `backend` is the fingerprint of its backend."""
+    sampling = asdict(plan.options.sampling()) | {
+        "max_tokens": {one.task.name: one.sampling.max_tokens for one in rendered},
+        "num_samples": plan.options.num_samples,
+    }
+    flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
+    flat |= {f"engine.{name}": value for name, value in plan.settings.get("engine", {}).items()}
+    if isinstance(arguments := flat.get("engine.arguments"), Mapping):
+        flat["engine.arguments"] = {  # without those that change no completion
+            name: value for name, value in arguments.items() if name not in CLIENT_ARGUMENTS
+        }
+    flat |= {f"sampling.{name}": value for name, value in sampling.items()}
+    flat |= {name: plan.settings.get(name) for name in ("thinking", "thinking_tags", "timeout")}
+    flat["tasks"] = [one.task.name for one in rendered]
+    for one in rendered:
+        hashes = task_hashes(one.task_plan)
+        flat |= {f"{one.task.name}.{name}": value for name, value in hashes.items()}
+    return {
+        name: value
+        for name, value in flat.items()
+        if name not in _DEFAULTS or plain(value) != _DEFAULTS[name]
+    }
+
+
+def task_hashes(plan: TaskPlan) -> dict[str, str]:
+    """Hashes of everything that decides a task's prompts and verdicts."""
+    identities = verifier_identities(plan.verifiers)
+    del identities["flexible"]  # a change of it doesn't make another run
+    return {"prompt": plan.template.hash(), "data": data_hash(plan.samples), **identities}
+
+
+def verifier_identities(verifiers: TaskVerifiers) -> dict[str, str]:
+    """The verifiers with their parameters; those of second opinions where they are set."""
+    others = {name: getattr(verifiers, name) for name in ("second", "rescue", "confirm")}
+    return {
+        "verifier": identity_of(verifiers.strict),
+        "flexible": identity_of(verifiers.flexible),
+        **{name: identity_of(other) for name, other in others.items() if other},
+    }
+
+
+def data_hash(samples: Sequence[Sample]) -> str:
+    """Hash the problems in order: ids, earlier turns, questions, references and tools."""
+    digest = hashlib.sha256()
+    for sample in samples:
+        problem = [sample.id, sample.question, sample.reference, *sample.references]
+        chat = [*(turn.as_json() for turn in sample.turns), *tools_of(sample.columns)]
+        digest.update(json.dumps([*problem, chat] if chat else problem).encode())
+    return digest.hexdigest()

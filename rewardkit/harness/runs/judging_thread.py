@@ -1,0 +1,383 @@
+"""The verifiers that judge a task's completions, and a thread in which they judge them.
+
+Generation goes on meanwhile.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rewardkit import registry
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.results.rates import numbered
+from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow, SecondVerdict
+from rewardkit.judging import Control, JudgingOptions
+from rewardkit.judging.rows import judge_samples
+from rewardkit.protocols import Task, Verifier, VerifierCallable
+from rewardkit.records import Completion, Failure, Sample, Verdict
+from rewardkit.resolve import timeout_of
+from rewardkit.text.thinking import (
+    THINK,
+    Thinking,
+    ThinkingTags,
+    in_think_tags,
+    text_to_read,
+    thinking_is_open,
+    thinking_of,
+)
+
+if TYPE_CHECKING:
+    from rewardkit.verifiers.judge.verifier import Judge
+
+ALL_THINKING = "the budget went into thinking, and no answer came"
+"""The message where a server returned thinking separately, and no completion with it."""
+
+NOTHING = "nothing was generated: "
+"""The start of the message where the engine failed."""
+
+BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskVerifiers:
+    """The verifiers that judge a task's replies."""
+
+    strict: VerifierCallable
+    flexible: VerifierCallable | None
+    control: Control | None = None
+    """Writes the task's perfect completion, the control text after a verifier crashes."""
+    thinking: Thinking | None = None
+    """How much of a thinking block is read; None: as each verifier declares."""
+    timeout: float | None = None
+    """Seconds for a verdict; None: each verifier's own deadline."""
+    thinking_tags: ThinkingTags | None = None
+    """What opens and closes thinking, where the model's tags aren't among those that are known."""
+    second: VerifierCallable | None = None
+    """Judges as well, to compare its verdicts with the first's; `second_name` is its name."""
+    second_name: str = ""
+    rescue: Judge | None = None
+    """Judges answers that `strict` calls wrong."""
+    confirm: Judge | None = None
+    """Judges answers that `strict` calls right."""
+
+
+def verifiers_of_task(
+    task: Task, reading: str | None, thinking: Thinking | None, timeout: float | None
+) -> TaskVerifiers:
+    """A task's verifiers for an answer style, with its own timeout if none is given."""
+    limits = thinking, timeout or timeout_of(task)
+    return TaskVerifiers(task.verifier(reading), task.flexible(), task.perfect, *limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A completion to judge."""
+
+    completion: Completion
+    prompt: str
+    sample: Sample
+    verifiers: TaskVerifiers
+    row: Callable[..., SampleRow]
+    """Makes its row from `verdict`, `flexible` and `second`."""
+    given: Verdict | None = None
+    """The verdict where there is nothing to judge: no completion, or no reference."""
+
+    def in_think_tags(self) -> Generated:
+        """The completion to judge with the common tags in place of a model's own."""
+        tags = self.verifiers.thinking_tags
+        if tags is None:
+            return self
+        completion = replace(self.completion, text=in_think_tags(self.completion.text, tags))
+        return replace(self, completion=completion, prompt=in_think_tags(self.prompt, tags))
+
+
+def generated(
+    task: str,
+    sample: Sample,
+    index: int,
+    completion: Completion,
+    verifiers: TaskVerifiers,
+    given: Verdict | None = None,
+    **others: Any,
+) -> Generated:
+    """A completion to judge, or one with a `given` verdict; `others` are further fields of its
+    row."""
+    row = partial(
+        SampleRow,
+        key=f"{task}/{sample.id}/{index}",
+        task=task,
+        id=sample.id,
+        index=index,
+        completion=completion.text,
+        finish_reason=completion.finish_reason,
+        reference=sample.reference,
+        references=sample.references,
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        columns=sample.columns,
+        reasoning=completion.reasoning,
+        thinking_tokens=completion.thinking_tokens,
+        cost=completion.cost,
+        tool_calls=completion.tool_calls,
+        **others,
+    )
+    return Generated(completion, others.get("prompt") or "", sample, verifiers, row, given)
+
+
+def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
+    """The rows of a batch, with their verdicts, by verifiers and in order. `workers` as for
+    `judge_many`."""
+    rows: list[SampleRow] = []
+    for verifiers in dict.fromkeys(one.verifiers for one in batch):
+        same = [one.in_think_tags() for one in batch if one.verifiers is verifiers]
+        options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
+        strict = _verdicts(verifiers, same, options)
+        flexible = _flexible(verifiers, same, strict, options)
+        second = _second(verifiers, same, options)
+        rows += [
+            one.row(verdict=verdict, flexible=brief, second=other)
+            for one, verdict, brief, other in zip(same, strict, flexible, second, strict=True)
+        ]
+    return rows
+
+
+def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:
+    """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
+    if completion.finish_reason == "error":
+        return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
+    if completion.tool_calls and verdict.failure not in BEFORE_AN_ANSWER:
+        return verdict
+    if verdict.correct is False and not completion.text and verdict.failure in BEFORE_AN_ANSWER:
+        only_thinking = completion.thinking_tokens or completion.reasoning
+        without_text = completion.message or (ALL_THINKING if only_thinking else "")
+        if without_text:
+            return verdict.with_failure(Failure.NO_ANSWER, without_text)
+    if verdict.failure not in BEFORE_AN_ANSWER and not (verdict.correct is False and unread):
+        return verdict
+    if completion.finish_reason == "length":
+        return verdict.with_failure(
+            Failure.TRUNCATED, "the token limit was reached before an answer"
+        )
+    if thinking_is_open(prompt, completion.text):
+        return verdict.with_failure(
+            Failure.NO_ANSWER, "the thinking block is never closed, and no answer is given"
+        )
+    return verdict
+
+
+def _texts(
+    verifier: VerifierCallable, batch: Sequence[Generated], thinking: Thinking | None
+) -> list[str]:
+    """What is judged of each completion: where the prompt opens a thinking block that is never
+    closed, with the opening tag; where thinking is kept and the server returned only that, it."""
+    texts = [one.completion.text for one in batch]
+    reads = thinking_of(verifier, thinking)
+    if reads is None:
+        return texts
+    opening, closing = THINK
+    for place, (text, one) in enumerate(zip(texts, batch, strict=True)):
+        if reads == "keep" and one.completion.reasoning and not text.strip():
+            texts[place] = f"{opening}{one.completion.reasoning}{closing}"
+        elif thinking_is_open(one.prompt, text) and not thinking_is_open("", text):
+            texts[place] = opening + text
+    return texts
+
+
+def _judged(
+    verifier: VerifierCallable,
+    texts: Sequence[str],
+    batch: Sequence[Generated],
+    options: JudgingOptions,
+    control: Control | None,
+) -> list[Verdict]:
+    """The verdicts on the texts, as messages where the server separated calls of tools from them;
+    or those that are given."""
+    replies = [
+        [{"role": "assistant", "content": text, "tool_calls": list(one.completion.tool_calls)}]
+        if one.completion.tool_calls
+        else text
+        for text, one in zip(texts, batch, strict=True)
+    ]
+    samples = [one.given or one.sample for one in batch]
+    return judge_samples(verifier, replies, samples, options, control)
+
+
+def _is_unread(text: str, thinking: Thinking | None) -> bool:
+    """Whether a text is a thinking block that is never closed and of which nothing is read."""
+    if thinking is None or not thinking_is_open("", text):
+        return False
+    return not text_to_read(text, thinking).strip()
+
+
+def _verdicts(
+    verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
+) -> list[Verdict]:
+    thinking = thinking_of(verifiers.strict, options.thinking)
+    texts = _texts(verifiers.strict, batch, options.thinking)
+    verdicts = _judged(verifiers.strict, texts, batch, options, verifiers.control)
+    if verifiers.rescue or verifiers.confirm:
+        from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
+
+        samples = [one.given or one.sample for one in batch]
+        completions = list(zip(texts, samples, strict=True))
+        judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
+        verdicts = with_judges(verdicts, completions, **judges)
+    return [
+        _finished(verdict, one.completion, one.prompt, unread=_is_unread(text, thinking))
+        for verdict, text, one in zip(verdicts, texts, batch, strict=True)
+    ]
+
+
+def _second(
+    verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
+) -> Sequence[SecondVerdict | None]:
+    if verifiers.second is None:
+        return [None] * len(batch)
+    second = TaskVerifiers(verifiers.second, None)
+    verdicts = _verdicts(second, batch, options)
+    name = verifiers.second_name
+    return [SecondVerdict(one.correct, one.answer, verifier=name) for one in verdicts]
+
+
+def _flexible(
+    verifiers: TaskVerifiers,
+    batch: Sequence[Generated],
+    strict: Sequence[Verdict],
+    options: JudgingOptions,
+) -> Sequence[BriefVerdict | None]:
+    """The flexible verdicts; a completion that is right strictly is also right flexibly."""
+    if verifiers.flexible is None:
+        return [None] * len(batch)
+    verdicts = list(strict)
+    wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
+    again = [batch[place] for place in wrong]
+    texts = _texts(verifiers.flexible, again, options.thinking)
+    forgiven = _judged(verifiers.flexible, texts, again, options, verifiers.control)
+    for place, verdict in zip(wrong, forgiven, strict=True):
+        verdicts[place] = verdict
+    return [BriefVerdict(one.correct, one.answer, numbered(one.parts)) for one in verdicts]
+
+
+class JudgingThread:
+    """Judge completions as they arrive and write their rows."""
+
+    def __init__(self, write: Callable[[list[SampleRow]], None]) -> None:
+        self._write = write
+        self._queue: queue.SimpleQueue[Generated | None] = queue.SimpleQueue()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="judging", daemon=True)
+        self._thread.start()
+
+    def put(self, generated: Generated) -> None:
+        """Queue a completion; raise the error of an earlier one."""
+        self._raise()
+        self._queue.put(generated)
+
+    def finish(self) -> None:
+        """Wait until every queued completion is judged and written."""
+        self._queue.put(None)
+        self._thread.join()
+        self._raise()
+
+    def _raise(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        try:
+            while (batch := self._batch()) is not None:
+                self._write(judged_rows(batch))
+        except BaseException as error:  # raised again in the caller's thread
+            self._failure = error
+
+    def _batch(self) -> list[Generated] | None:
+        """Wait for all queued completions, at least one. None at the end."""
+        first = self._queue.get()
+        if first is None:
+            return None
+        batch = [first]
+        while not self._queue.empty():
+            more = self._queue.get()
+            if more is None:
+                self._queue.put(None)
+                break
+            batch.append(more)
+        return batch
+
+
+def parameters_by_verifier(
+    arguments: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return each verifier's parameters, which are named VERIFIER.KEY.
+
+    >>> parameters_by_verifier({"exact.ignore_case": True}, ["exact", "math"])
+    {'exact': {'ignore_case': True}}
+    """
+    parameters: dict[str, dict[str, Any]] = {}
+    for key, value in arguments.items():
+        name, dot, parameter = key.partition(".")
+        if not dot:
+            raise UsageError(
+                f"--verifier-arg {key}: there are several verifiers, so name the parameter's, such "
+                f"as {names[0]}.{key}={value}"
+            )
+        if name not in names:
+            raise UnknownName.among("verifier", name, names)
+        parameters.setdefault(name, {})[parameter] = value
+    return parameters
+
+
+def own_parameters(arguments: Mapping[str, Any], others: Iterable[str | None]) -> dict[str, Any]:
+    """Return the parameters of the verifier itself, without those named NAME.KEY of `others`.
+
+    >>> own_parameters({"units": "strict", "judge.votes": 3}, ["judge", None])
+    {'units': 'strict'}
+    """
+    names = {f"{name}." for name in others if name}
+    return {key: value for key, value in arguments.items() if not any(map(key.startswith, names))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecondOpinions:
+    """The names of these verifiers, and their parameters as NAME.KEY."""
+
+    second: str | None = None
+    """Its verdicts are stored and compared with those of the first: `score --and`."""
+    rescue: str | None = None
+    """Judges answers that the rule calls wrong."""
+    confirm: str | None = None
+    """Judges answers that the rule calls right."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def given(
+        arguments: Mapping[str, Any], **names: str | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The fields that are set, and the parameters among `--verifier-arg` that aren't theirs."""
+        named = {field: name for field, name in names.items() if name}
+        rest = own_parameters(arguments, named.values())
+        theirs = {key: value for key, value in arguments.items() if key not in rest}
+        return {**named, "parameters": theirs} if named else {}, rest
+
+    def added_to(self, verifiers: TaskVerifiers) -> TaskVerifiers:
+        """The task's verifiers with these. UnknownName if one isn't installed, UsageError if one
+        that overrules isn't a judge."""
+        if self.second:
+            verifiers = replace(verifiers, second=self._load(self.second), second_name=self.second)
+        if not (self.rescue or self.confirm):
+            return verifiers
+        from rewardkit.verifiers.judge.verifier import as_judge  # loads the client
+
+        rescue = as_judge(self._load(self.rescue), "--rescue") if self.rescue else None
+        confirm = as_judge(self._load(self.confirm), "--confirm") if self.confirm else None
+        return replace(verifiers, rescue=rescue, confirm=confirm)
+
+    def _load(self, name: str) -> Verifier:
+        names = [one for one in (self.second, self.rescue, self.confirm) if one]
+        parameters = parameters_by_verifier(self.parameters, names).get(name, {})
+        return registry.installed().verifier(name, **parameters)

@@ -1,0 +1,299 @@
+"""What to evaluate, resolved: the options given, else what the tasks set, else the defaults."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from rewardkit import registry
+from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.engines.engine_options import EngineOptions
+from rewardkit.harness.options import DEFAULTS, AllOptions, EvalKwargs, flag
+from rewardkit.harness.results.run_folder import Shard, plain
+from rewardkit.harness.runs.judging_thread import own_parameters, parameters_by_verifier
+from rewardkit.protocols import Task, extras
+from rewardkit.records import Sampling
+from rewardkit.settings import read_values, types_of
+from rewardkit.text.redaction import redact_value
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions(AllOptions):
+    """What to evaluate, and a checked value for every option; `prompt` None is the task's own."""
+
+    tasks: tuple[Task, ...]
+    model: str
+    prompt: str | None = None
+    set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
+    """The options that the tasks set to other values than the defaults."""
+
+    def __post_init__(self) -> None:
+        for name in ("data", "fewshot_data", "split", "output_dir"):
+            if getattr(self, name) == "":
+                raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
+        if self.fewshot_data is not None and self.num_fewshot is None:
+            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
+        if self.num_samples > 1 and self.temperature == 0:
+            raise UsageError(
+                f"{self.num_samples} completions per problem at temperature 0 would all be the "
+                "same; set --temperature"
+            )
+        if self.engines is not None and self.ray is None:
+            raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
+        self.part()
+
+    def recorded(self) -> dict[str, Any]:
+        """The model, the prompt and the options that don't say where to work, without secrets."""
+        names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
+        settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
+        return settings
+
+    def is_given(self, name: str) -> bool:
+        """Whether the user set the option to a value other than its default.
+
+        The temperature doesn't count with several completions per problem, which need one above 0.
+        """
+        if name in self.set_by_tasks or (name == "temperature" and self.num_samples > 1):
+            return False
+        return bool(getattr(self, name) != DEFAULTS[name])
+
+    def part(self) -> Shard | None:
+        """The part of the problems to evaluate; None: all."""
+        return None if self.shard is None else Shard.parse(self.shard)
+
+    def sampling(self) -> Sampling:
+        """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
+        names = types_of(Sampling).keys() - {"max_tokens"}
+        return Sampling(**{name: getattr(self, name) for name in names})
+
+    def engine(self) -> EngineOptions:
+        """The options for the backend."""
+        names = types_of(EngineOptions).keys() & DEFAULTS.keys()
+        return EngineOptions(
+            **{name: getattr(self, name) for name in names}, arguments=self.backend_args
+        )
+
+
+def options_for(
+    tasks: tuple[str | Task, ...],
+    model: str,
+    prompt: str | None = None,
+    **given: Unpack[EvalKwargs],
+) -> EvalOptions:
+    """Return the options of an evaluation: what is given, else what the tasks set, else defaults.
+
+    UsageError if two tasks set an option differently and it isn't given.
+    """
+    options = read_values(types_of(AllOptions), given, among="option of evaluate")
+    loaded = resolved_tasks(tasks, AllOptions(**options))
+    set_by_tasks = _set_by_tasks(loaded, prompt, given)
+    options = {"model": model, "prompt": prompt, "set_by_tasks": set_by_tasks, **options}
+    return EvalOptions(tasks=loaded, **(set_by_tasks | options))
+
+
+def as_typed(options: Mapping[str, Any]) -> str:
+    """Return options as they are typed: --temperature 0.6."""
+    return " ".join(f"{flag(name)} {value}" for name, value in options.items())
+
+
+def _set_by_tasks(
+    tasks: Sequence[Task], prompt: str | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the tasks set, `given` doesn't, and isn't the default; examples only for the tasks' own
+    prompts."""
+    options: dict[str, Any] = {}
+    by_task = {task.name: extras(task).eval_settings() for task in tasks}
+    for name in dict.fromkeys(name for of_task in by_task.values() for name in of_task):
+        if name in given or (prompt is not None and name in ("num_fewshot", "fewshot_data")):
+            continue
+        values = {task: of_task.get(name) for task, of_task in by_task.items()}
+        if len({*values.values()}) > 1:
+            said = ", ".join(f"{task}: {value}" for task, value in values.items())
+            raise UsageError(
+                f"the tasks set {name} differently ({said}); give {flag(name)}, or evaluate them "
+                "separately"
+            )
+        options[name] = next(iter(values.values()))
+    options = read_values(types_of(AllOptions), options, among="option of evaluate")
+    return {name: value for name, value in options.items() if value != DEFAULTS[name]}
+
+
+def own_set(options: AllOptions) -> Task:
+    """Return the task that the options describe. UsageError if they don't."""
+    # few evaluations need what reads TOML tasks
+    from rewardkit.harness.tasks.defined.definition import (
+        Choices,
+        Columns,
+        TaskDefinition,
+        VerifierSection,
+    )
+    from rewardkit.harness.tasks.defined.task import DefinedTask, named_source, source_rows
+
+    if not options.data:
+        raise UsageError("--verifier judges the rows of --data; name a file, or owner/name")
+    if (options.verifier is None) == (options.verifier_field is None):
+        raise UsageError("name the verifier: give --verifier NAME or --verifier-field COLUMN")
+    if options.verifier == "choice" and not options.choices_field:
+        raise UsageError(
+            "--verifier choice needs the options that the prompt shows; name their column, or a "
+            "column for each: --choices-field"
+        )
+    source = named_source(options.data)
+    names: tuple[str, ...] = ()
+    parameters = options.verifier_args
+    if options.verifier_field:
+        names = verifiers_named_in(source_rows(source, options.split), options.verifier_field)
+        parameters = parameters_by_verifier(parameters, names)
+    definition = TaskDefinition(
+        name=Path(source.file).stem or source.repository.rpartition("/")[2],
+        data=source,
+        columns=Columns(
+            question=(options.question_field or "question",),
+            reference=options.reference_field or "",
+            verifier=options.verifier_field or "",
+        ),
+        choices=Choices(columns=options.choices_field),
+        verifier=VerifierSection(name=options.verifier or "", names=names, parameters=parameters),
+    )
+    task = DefinedTask(definition)
+    task.validate()
+    return task
+
+
+def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[str, ...]:
+    """Return the verifiers that rows name in a column. UnknownName for one that isn't installed."""
+    names: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        if row.get(column) is None:
+            raise DataError(
+                f"row {number} names no verifier in {column!r}; it has {', '.join(sorted(row))}"
+            )
+        names[str(row[column])] = None
+    for name in names:
+        registry.installed().find("verifiers", name)
+    return tuple(names)
+
+
+_OWN = (
+    "verifier",
+    "verifier_field",
+    "verifier_args",
+    "question_field",
+    "reference_field",
+    "choices_field",
+)
+
+
+def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[Task, ...]:
+    """Return the tasks, loaded; without any, the set that the options describe.
+
+    UsageError if options about a set are missing, if a task is named beside them, or for
+    parameters of several tasks or of a task that isn't a name.
+    """
+    arguments = own_parameters(options.verifier_args, (options.rescue, options.confirm))
+    options = replace(options, verifier_args=arguments)
+    given = [name for name in _OWN if getattr(options, name)]
+    if tasks and given:
+        raise UsageError(
+            f"{flag(given[0])} needs --data without a task; leave out --task, or write it into a "
+            "task file (docs/guides/own-set.md)"
+        )
+    if options.task_args:
+        return (task_with_arguments(tasks, options.task_args),)
+    if tasks:
+        return tuple(
+            registry.installed().task(task) if isinstance(task, str) else task for task in tasks
+        )
+    if not given:
+        raise UsageError(
+            "no task is named; give --task (rewardkit list tasks shows them), or evaluate your own "
+            "rows with --data FILE --verifier NAME"
+        )
+    return (own_set(options),)
+
+
+def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any]) -> Task:
+    """Return the one task that is named, with its parameters set.
+
+    UsageError for parameters of several tasks, or of a task that isn't a name.
+    """
+    if not tasks:
+        raise UsageError("--task-arg sets the parameters of a task; name it with --task")
+    if len(tasks) != 1:
+        raise UsageError(
+            f"--task-arg sets the parameters of one task, not of {len(tasks)}; evaluate each task "
+            "separately"
+        )
+    task = tasks[0]
+    if not isinstance(task, str):
+        raise UsageError(
+            "task_args needs a task's name; set the parameters of the task that you pass"
+        )
+    if task.endswith(".toml"):
+        raise UsageError(f"--task-arg needs a task's name; write the setting into {task}")
+    return registry.installed().task(task, **arguments)
+
+
+RUNS = "runs"
+
+_PLACES = ("overwrite", "output_dir", "shard", "ray", "engines")
+_WITHOUT_EFFECT = (
+    "max_errors",
+    "fail_under",
+    "gpu_memory_utilization",
+    "tensor_parallel_size",
+    "data_parallel_size",
+    "trust_remote_code",
+)
+"""Options that don't change the completions."""
+
+_RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
+"""Options of the engine that a run's record holds only if they are set."""
+
+
+def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
+    """The options of the command and of the engine, without secrets, for a run's record."""
+    settings = options.recorded()
+    settings["engine"] = {
+        **{name: settings[name] for name in ("dtype", "chat_template", "max_model_len")},
+        "backend": backend_name,
+        "arguments": settings["backend_args"],
+        **{name: settings[name] for name in _RECORDED_IF_SET if settings[name]},
+    }
+    return settings
+
+
+def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that differ from their defaults, as plain JSON values."""
+    defaults = plain(dict(DEFAULTS))
+    return {
+        name: value
+        for name, value in plain(dict(settings)).items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
+def default_folder(options: EvalOptions, name: str | None = None) -> str:
+    """A folder named after the command, so that the same command finds it again.
+
+    Its name is made of the options that differ from their defaults: a new option with a default
+    changes no name. `name` replaces the model's own name in it.
+    """
+    settings = options.recorded()
+    for option in _WITHOUT_EFFECT:
+        del settings[option]
+    settings = {**differing_settings(settings), "tasks": [task.name for task in options.tasks]}
+    text = json.dumps(settings, sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    model = name or options.model.rstrip("/").rpartition("/")[2]
+    return f"{RUNS}/{'+'.join(settings['tasks'])}-{file_name(model) or 'model'}-{digest[:8]}"
+
+
+def file_name(text: str) -> str:
+    """Replace characters that are unsafe in a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)

@@ -1,0 +1,369 @@
+"""Execute a run: generate, judge, write, summarise; resume after an interruption."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from rewardkit.errors import BackendError, RewardkitError
+from rewardkit.harness.report.page import render
+from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.results.documents import hardware, new_session, now, read_notes
+from rewardkit.harness.results.files import replace_text
+from rewardkit.harness.results.run_folder import REPORT, SOURCE_ROW, RunFolder
+from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.summary import (
+    TaskSummary,
+    Usage,
+    shortcomings,
+    summarise_task,
+    usage_of,
+)
+from rewardkit.harness.results.summary_tables import summary_tables
+from rewardkit.harness.runs.fingerprint import run_fingerprint, task_hashes
+from rewardkit.harness.runs.judging_thread import ALL_THINKING, JudgingThread, generated
+from rewardkit.harness.runs.options import EvalOptions, as_typed
+from rewardkit.harness.runs.plan import RenderedTask, RunPlan, TaskPlan, render_task
+from rewardkit.harness.runs.progress import Reporter
+from rewardkit.judging import take_limit_counts
+from rewardkit.protocols import Backend, backend_extras, extras, isolation_of
+from rewardkit.shown import Shown
+from rewardkit.tables import Line, Table
+from rewardkit.verifiers.judge.use import (
+    judge_lines,
+    judges_record,
+    run_totals,
+    separate_judge_uses,
+)
+
+
+@dataclass(frozen=True)
+class RunSummary(Shown):
+    """A run's result: a summary for each task, and where its files are."""
+
+    tasks: Mapping[str, TaskSummary]
+    output_dir: Path
+    failures: Sequence[str] = ()
+    """Why the run counts as failed: too many errors, a metric that is too low."""
+    usage: Usage = field(default_factory=Usage)
+    """The tokens of all completions, and their cost."""
+    set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
+    """The options that the tasks set, where they differ from the defaults."""
+    judges: Sequence[Mapping[str, Any]] = ()
+    """What each judge cost."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run counts as failed."""
+        return bool(self.failures)
+
+    def shown(self) -> Iterator[Table | Line]:
+        """The metrics, the options that the tasks set, and the folder."""
+        yield from summary_tables(self.tasks)
+        if text := str(self.usage):
+            yield Line(text)
+        yield from map(Line, judge_lines(self.judges))
+        if self.set_by_tasks:
+            yield Line(f"set by the task: {as_typed(self.set_by_tasks)}", "dim")
+        yield Line(str(self.output_dir), "dim")
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of summary.json."""
+        optional = {
+            "usage": self.usage.as_json(),
+            "set_by_tasks": dict(self.set_by_tasks),
+            "judges": list(self.judges),
+        }
+        return {
+            "tasks": {name: summary.as_json() for name, summary in self.tasks.items()},
+            "failed": self.failed,
+            **{name: value for name, value in optional.items() if value},
+        }
+
+
+def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
+    """Generate and judge the completions that are not stored yet, and summarise all of them.
+
+    Raises RunMismatch if the folder belongs to another run, PromptTooLong before weights load, and
+    BackendError if generation fails; finished completions stay in the folder.
+    """
+    (outcome,) = run_all([plan], reporter)
+    if isinstance(outcome, RewardkitError):
+        raise outcome
+    return outcome
+
+
+Result = TypeVar("Result")
+
+
+def run_all(
+    plans: Sequence[RunPlan], reporter: Reporter | None = None
+) -> list[RunSummary | RewardkitError]:
+    """Execute plans that share one backend, which starts once, and only if completions are missing.
+
+    An error ends its own run only, and is returned in place of its summary.
+    """
+    reporter = reporter or Reporter()
+    backend = plans[0].backend
+    identity = cache(backend.fingerprint)
+    with contextlib.ExitStack() as exit_stack:
+        exit_stack.callback(backend.close)
+        opened = [_attempt(partial(_open, plan, identity, exit_stack)) for plan in plans]
+        active_runs = [active for active in opened if isinstance(active, _ActiveRun)]
+        reporter.started(
+            sum(len(one.requests) for active in active_runs for one in active.rendered),
+            sum(len(active.done) for active in active_runs),
+        )
+        exit_stack.callback(reporter.ended)
+        engine = _attempt(partial(_start, backend, active_runs, reporter))
+        outcomes = [
+            _attempt(partial(_finish, active, engine, reporter))
+            if isinstance(active, _ActiveRun)
+            else active
+            for active in opened
+        ]
+        for warning in cast("Sequence[str]", backend.describe().get("warnings", ())):
+            reporter.warned(warning)
+        return outcomes
+
+
+@dataclass(frozen=True)
+class _ActiveRun:
+    """A plan with a locked folder, and the keys of the completions that are stored already."""
+
+    plan: RunPlan
+    folder: RunFolder
+    rendered: Sequence[RenderedTask]
+    record: dict[str, Any]
+    done: Collection[str]
+
+    @property
+    def missing(self) -> int:
+        """Number of completions that are not stored yet."""
+        return sum(len(one.requests) for one in self.rendered) - len(self.done)
+
+
+def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
+    try:
+        return step()
+    except RewardkitError as error:
+        return error
+
+
+def _open(
+    plan: RunPlan, identity: Callable[[], Mapping[str, str]], exit_stack: contextlib.ExitStack
+) -> _ActiveRun:
+    """Check the plan and lock its folder until the exit stack closes."""
+    folder = RunFolder(plan.output_dir)
+    rendered = [render_task(task_plan, plan.backend, plan.options) for task_plan in plan.task_plans]
+    fingerprint = run_fingerprint(plan, rendered, identity())
+    exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.options.overwrite))
+    record = new_record(plan, rendered, fingerprint, folder.read_record())
+    folder.write_record(record)
+    stored = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
+    done = {key for one in rendered for key in one.requests if key in stored}
+    active = _ActiveRun(plan, folder, rendered, record, done)
+    exit_stack.push(lambda kind, error, trace: _end_session(active, error))
+    return active
+
+
+def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Reporter) -> None:
+    """Start the engine if completions are missing."""
+    missing = [active for active in active_runs if active.missing]
+    check, waits = backend_extras(backend).check, backend_extras(backend).waits
+    if check is not None and missing:
+        tasks = [one for active in missing for one in active.plan.task_plans]
+        problems = {one.task.name: {sample.id for sample in one.samples} for one in tasks}
+        check(problems, missing[0].plan.options.num_samples)
+    if missing:
+        longest = max(one.longest for active in missing for one in active.rendered)
+        backend.start(sum(active.missing for active in missing), longest)
+        reporter.generating()
+        if waits is not None:
+            reporter.watching(waits)
+
+
+def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
+    """Generate and judge what is missing, and summarise. `engine` is its start-up error, if any."""
+    try:
+        if active.missing:
+            if engine is not None:
+                raise engine
+            _generate_and_judge(active, reporter)
+    except RewardkitError as error:
+        _end_session(active, error)
+        raise
+    _end_session(active)
+    rows = _in_order(active.folder.rows(), active.rendered)
+    plan = active.plan
+    summary = summarise_run(plan.options, plan.task_plans, rows, plan.output_dir)
+    summary = replace(summary, judges=run_totals(active.record))
+    only_thinking = sum(row.verdict.message == ALL_THINKING for row in rows)
+    if only_thinking:
+        reporter.warned(
+            f"{only_thinking:,} of {len(rows):,} completions are thinking without an answer; raise "
+            "--max-tokens, lower --reasoning-effort, or read answers in the thinking: "
+            "--thinking keep"
+        )
+    write_results(active.folder, summary, rows)
+    return summary
+
+
+def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleRow]) -> None:
+    """Write a run's summary and its report."""
+    plain = summary.as_json()
+    folder.write_summary(plain)
+    record, notes = folder.read_record(), read_notes(folder.path)
+    shown = ReportRun(folder.path.name, plain["tasks"], rows, record, notes=notes)
+    replace_text(folder.path / REPORT, render([shown]))
+
+
+def _end_session(active: _ActiveRun, error: BaseException | None = None) -> None:
+    """Record the end of the session once, and the error if the run failed with one, while the
+    engine can still describe itself."""
+    session = active.record["sessions"][-1]
+    if session["ended"] is None:
+        session["ended"] = now()
+        if isinstance(error, Exception):  # an interruption is no failure
+            session["error"] = str(error) or type(error).__name__
+        backend = dict(active.plan.backend.describe())
+        if "cluster" in backend:
+            session["cluster"] = backend.pop("cluster")
+        active.record.update(backend=backend, hardware=hardware())
+        active.folder.write_record(active.record)
+
+
+def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
+    """The rows in the order of the data."""
+    keys = (key for one in rendered for key in one.requests)
+    return [rows[key] for key in keys if key in rows and key.startswith(f"{rows[key].task}/")]
+
+
+def summarise_run(
+    options: EvalOptions, task_plans: Sequence[TaskPlan], rows: Sequence[SampleRow], folder: Path
+) -> RunSummary:
+    """The summary of a run's rows, in the order of the data."""
+    tasks = {
+        task.name: summarise_task(
+            task, [row for row in rows if row.task == task.name], timeout=timeout
+        )
+        for task, timeout in ((one.task, one.timeout) for one in task_plans)
+    }
+    failures = shortcomings(tasks, max_errors=options.max_errors, fail_under=options.fail_under)
+    return RunSummary(tasks, folder, failures, usage_of(rows), options.set_by_tasks)
+
+
+def new_record(
+    plan: RunPlan,
+    rendered: Sequence[RenderedTask],
+    fingerprint: Mapping[str, Any],
+    earlier: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
+    part = plan.options.part()
+    shard = {"shard": part.record("eval")} if part else {}
+    return {
+        "command": list(sys.argv),
+        "settings": dict(plan.settings),
+        **shard,
+        "fingerprint": dict(fingerprint),
+        "tasks": {one.task.name: _task_record(one, plan) for one in rendered},
+        "backend": dict(plan.backend.describe()),
+        **new_session(earlier),
+    }
+
+
+def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
+    task_plan = rendered_task.task_plan
+    hashes = task_hashes(task_plan)
+    record: dict[str, Any] = {
+        "samples": len(task_plan.samples),
+        "num_samples": rendered_task.options.num_samples,
+        "group_by": list(task_plan.task.group_by),
+        "prompt": task_plan.template.name,
+        "prompt_source": task_plan.template.source,
+        "system_prompt": task_plan.template.system,
+        "reading": task_plan.template.reading,
+        "thinking": task_plan.options.thinking,
+        "thinking_tags": task_plan.options.thinking_tags,
+        "timeout": task_plan.timeout,
+        "prompt_hash": hashes["prompt"],
+        "data_hash": hashes["data"],
+        "verifier": hashes["verifier"],
+        **isolation_of(task_plan.verifiers.strict),
+        **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
+        "sampling": asdict(rendered_task.sampling),
+    }
+    if definition := extras(task_plan.task).recorded_definition():
+        record["definition"] = definition
+    if arguments := plan.settings.get("task_args"):
+        record["task_args"] = arguments
+    return record
+
+
+ENDS = 4
+"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
+
+
+def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
+    """Generate and judge what is missing; the engine must be running."""
+
+    def write(rows: list[SampleRow]) -> None:
+        active.folder.append(rows)
+        reporter.written(rows)
+
+    take_limit_counts()  # drop the counts of earlier judging in this process
+    with separate_judge_uses() as judges:
+        judging = JudgingThread(write)
+        try:
+            for rendered_task in active.rendered:
+                _generate(active.plan.backend, rendered_task, active.done, judging)
+        finally:
+            # however generation ends, the completions it finished are judged and written
+            judging.finish()
+    limits = take_limit_counts()
+    active.record["sessions"][-1]["deadlines"] = asdict(limits)
+    if judges:
+        active.record["sessions"][-1]["judges"] = judges_record(judges)
+    if limits.extended:
+        reporter.note(str(limits))
+
+
+def _generate(
+    backend: Backend, rendered_task: RenderedTask, done: Collection[str], judging: JudgingThread
+) -> None:
+    waiting = {key: one for key, one in rendered_task.requests.items() if key not in done}
+    if not waiting:
+        return
+    requests = [request for request, _, _ in waiting.values()]
+    rows = {sample.id: row for row, sample in enumerate(rendered_task.task_plan.samples)}
+    completions = backend.generate(requests, rendered_task.sampling)
+    try:
+        for request, completion in completions:
+            _, sample, index = waiting.pop(request.key)
+            ids = request.prompt.token_ids
+            judging.put(
+                generated(
+                    rendered_task.task.name,
+                    sample,
+                    index,
+                    completion,
+                    rendered_task.task_plan.verifiers,
+                    prompt=request.prompt.text,
+                    prompt_ends=(tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None,
+                    others={SOURCE_ROW: rows[sample.id]} if rendered_task.options.shard else {},
+                )
+            )
+    finally:
+        # an abandoned generator leaves its requests queued in the engine
+        if isinstance(completions, Generator):
+            completions.close()
+    if waiting:
+        raise BackendError(
+            f"the backend ended without completing {len(waiting)} of {len(requests)} requests"
+        )

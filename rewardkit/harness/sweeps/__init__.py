@@ -1,1 +1,0 @@
-"""Several prompts or checkpoints in one call: a run each."""

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+from rewardkit.cli.eval import eval_command
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.engines.engine_options import EngineOptions
+from rewardkit.harness.options import (
+    DEFAULTS,
+    PANELS,
+    AllOptions,
+    CallbackKwargs,
+    EvalKwargs,
+)
+from rewardkit.harness.runs.options import EvalOptions, options_for
+from rewardkit.records import Sampling
+from rewardkit.settings import read_values, types_of
+from rewardkit.trainers.recipes.recipe import EvaluationSettings
+from tests.support.commands import rewardkit
+
+
+def of(**given: Any) -> EvalOptions:
+    return options_for(("gsm8k",), "m", **given)
+
+
+def test_every_option_is_on_the_command_line_in_a_panel() -> None:
+    assert DEFAULTS.keys() <= inspect.signature(eval_command).parameters.keys()
+    in_panels = [name for group in PANELS.values() for name in types_of(group)]
+    assert sorted(in_panels) == sorted(DEFAULTS)
+
+
+def test_the_keyword_arguments_are_those_of_the_table() -> None:
+    table = get_type_hints(AllOptions)
+    assert get_type_hints(EvalKwargs) == table
+    callback = get_type_hints(CallbackKwargs)
+    assert callback == {name: table[name] for name in callback}
+
+
+def test_a_recipe_evaluates_with_the_same_defaults() -> None:
+    settings = vars(EvaluationSettings())
+    shared = settings.keys() & DEFAULTS.keys()
+    assert len(shared) > 10
+    assert {name: settings[name] for name in shared} == {name: DEFAULTS[name] for name in shared}
+
+
+def test_the_command_line_names_an_option_as_it_is_typed() -> None:
+    end = rewardkit("eval", "--task", "gsm8k", "--model", "m", "--temperature", "300")
+    assert end.status == 2
+    assert "--temperature is 300; it must be from 0 to 100" in end.err
+    end = rewardkit("score", "none.jsonl", "--verifier", "math", "--thinking", "kep")
+    assert "--thinking is 'kep'; it must be one of strip, keep; did you mean 'keep'?" in end.err
+
+
+def test_defaults_equal_those_of_engine_options_and_sampling() -> None:
+    assert of().engine() == EngineOptions()
+    assert of(max_tokens=5).sampling() == Sampling()
+
+
+def test_set_options_reach_the_engine_and_the_sampling() -> None:
+    options = of(seed=3, top_k=7, stop=["a"], chat_template=False, backend_args={"x": 1})
+    assert options.sampling() == Sampling(seed=3, top_k=7, stop=("a",))
+    assert options.engine() == EngineOptions(chat_template=False, seed=3, arguments={"x": 1})
+
+
+def test_paths_and_numpy_s_floats_are_taken() -> None:
+    options = of(data=Path("rows.jsonl"), temperature=np.float64(0.5), top_p=1)
+    assert (options.data, options.temperature, options.top_p) == ("rows.jsonl", 0.5, 1.0)
+    assert type(options.temperature) is float
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"temperature": -1}, "temperature is -1; it must be from 0 to 100"),
+        ({"top_p": 0}, "top_p is 0; it must be above 0 and at most 1"),
+        ({"limit": 0}, "limit is 0; it must be at least 1"),
+        ({"limit": "5"}, "limit is '5'; it must be a whole number"),
+        ({"limit": True}, "limit is true; it must be a whole number"),
+        ({"temperature": None}, "temperature is None; it must be a number"),
+        ({"chat_template": 1}, "chat_template is 1; it must be true or false"),
+        ({"stop": "."}, "stop is '.'; it must be a list of texts"),
+        ({"num_samples": 2}, "2 completions per problem at temperature 0"),
+        ({"fewshot_data": "f.jsonl"}, "say how many: --num-fewshot"),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        of(**given)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"option of evaluate named 'temprature'.*'temperature'"):
+        read_values(types_of(AllOptions), {"temprature": 1.0}, among="option of evaluate")
+
+
+def test_without_a_task_nothing_is_evaluated() -> None:
+    with pytest.raises(UsageError, match="no task is named"):
+        options_for((), "m")
