@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))
 
 from rewardkit.harness.report.page import render, render_runs  # noqa: E402
 from rewardkit.harness.report.runs import ReportRun  # noqa: E402
+from rewardkit.harness.results.completion_row import CompletionRow  # noqa: E402
 from rewardkit.harness.results.run_folder import RunFolder  # noqa: E402
-from rewardkit.harness.results.sample_row import SampleRow  # noqa: E402
 from rewardkit.harness.results.summary import summarise  # noqa: E402
 from tests.harness.report.chromium import Browser  # noqa: E402
 
@@ -55,7 +55,7 @@ def words(rng: random.Random, characters: int) -> str:
     return " ".join(rng.choices(WORDS, k=characters // 5))
 
 
-def row(index: int, rng: random.Random) -> SampleRow:
+def row(index: int, rng: random.Random) -> CompletionRow:
     """Return a sample as in samples.jsonl."""
     kind = rng.choices(["right", "wrong", "no_answer", "truncated", "error"], [60, 22, 8, 9, 1])[0]
     reference, answer = str(rng.randint(1, 5000)), None
@@ -86,7 +86,7 @@ def row(index: int, rng: random.Random) -> SampleRow:
         },
         "flexible": {"correct": correct, "answer": answer},
     }
-    return SampleRow.from_json(fields, "a row")
+    return CompletionRow.from_json(fields, "a row")
 
 
 def write_run(folder: Path, samples: int, seed: int = 0) -> float:

@@ -58,7 +58,7 @@ def load_run(folder: str | os.PathLike[str]) -> Any:
     pandas.
     """
     from rewardkit.harness.report.flat_samples import sample_frame
-    from rewardkit.harness.results.sample_row import SAMPLES
+    from rewardkit.harness.results.completion_row import SAMPLES
 
     path = Path(folder)
     if not (path / SAMPLES).is_file():

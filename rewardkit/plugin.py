@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from rewardkit.errors import UsageError as UsageError
     from rewardkit.harness.engines.engine_options import EngineOptions as EngineOptions
     from rewardkit.harness.prompts.wording import TaskWording as TaskWording
+    from rewardkit.harness.results.completion_row import BriefVerdict as BriefVerdict
+    from rewardkit.harness.results.completion_row import CompletionRow as CompletionRow
     from rewardkit.harness.results.data_files import hub_rows as hub_rows
     from rewardkit.harness.results.data_files import iterate_rows as iterate_rows
     from rewardkit.harness.results.data_files import read_rows as read_rows
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from rewardkit.harness.results.figures import Table as Table
     from rewardkit.harness.results.measure import Measure as Measure
     from rewardkit.harness.results.metric import Metric as Metric
-    from rewardkit.harness.results.sample_row import BriefVerdict as BriefVerdict
-    from rewardkit.harness.results.sample_row import SampleRow as SampleRow
     from rewardkit.hookspecs import hookimpl as hookimpl
     from rewardkit.protocols import Backend as Backend
     from rewardkit.protocols import BackendExtras as BackendExtras

@@ -14,9 +14,9 @@ from rewardkit.text.thinking import shared_thinking
 
 if TYPE_CHECKING:
     from rewardkit.harness.prompts.wording import TaskWording
+    from rewardkit.harness.results.completion_row import CompletionRow
     from rewardkit.harness.results.figures import Figure
     from rewardkit.harness.results.measure import Measure
-    from rewardkit.harness.results.sample_row import SampleRow
 
 Judged = Verdict | bool | float
 Extras = TypeVar("Extras")
@@ -444,7 +444,7 @@ class TaskExtras:
     posed: Callable[[str, str], tuple[str, Sample]] | None = None
     """Returns a completion that gives an answer, and a sample whose reference is another answer:
     `verifier()` finds the completion right when the two are equal."""
-    figures: Callable[[Sequence[SampleRow]], Sequence[Figure]] | None = None
+    figures: Callable[[Sequence[CompletionRow]], Sequence[Figure]] | None = None
     """Returns tables, plots and bars from the task's rows."""
 
     def eval_settings(self) -> Mapping[str, Any]:

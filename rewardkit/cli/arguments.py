@@ -104,7 +104,7 @@ def echo_late(warnings: Iterable[str]) -> None:
 
 def first_error(folder: Path) -> str:
     """Name the first completion of a folder that is unjudged or crashed the verifier, and why."""
-    from rewardkit.harness.results.sample_row import SAMPLES, current_rows  # --help needs none
+    from rewardkit.harness.results.completion_row import SAMPLES, current_rows  # --help needs none
 
     for row in current_rows(folder):
         if row.verdict.correct is None or row.verdict.failure is Failure.CRASHED:

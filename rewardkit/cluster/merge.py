@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rewardkit.errors import RunMismatch
+from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow, as_line, read_samples
 from rewardkit.harness.results.documents import read_run_record, read_run_summary
 from rewardkit.harness.results.files import replaced_file
 from rewardkit.harness.results.run_folder import RUN, SOURCE_ROW, SUMMARY, RunFolder, Shard
-from rewardkit.harness.results.sample_row import SAMPLES, SampleRow, as_line, read_samples
 from rewardkit.harness.results.summary import shortcomings, summarise_tasks, usage_of
 from rewardkit.harness.runs.run import RunSummary, write_results
 from rewardkit.harness.scoring.score import summarise_tally
@@ -162,11 +162,11 @@ def _remedy(record: Mapping[str, Any], shard: Shard) -> str:
     return f"To run it again: {shard_command(record, shard, overwrite=True)}"
 
 
-_Numbered = tuple[int, int, SampleRow]
+_Numbered = tuple[int, int, CompletionRow]
 """A row after the number of its source row and its own index."""
 
 
-def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> list[SampleRow]:
+def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> list[CompletionRow]:
     """The rows of an evaluation's shards, by task and in the order of the data."""
     place = {task: number for number, task in enumerate(tasks)}
     numbered: list[_Numbered] = []
@@ -192,7 +192,7 @@ def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
     shard.check_count(lines)
 
 
-def _numbered(shard: FinishedShard, row: SampleRow, line: int) -> _Numbered:
+def _numbered(shard: FinishedShard, row: CompletionRow, line: int) -> _Numbered:
     """RunMismatch for a row of another shard, or of a task that the run lacks."""
     if row.task not in shard.record.get("tasks", {}):
         shard.refuse(f"line {line} of its {SAMPLES} names the unknown task {row.task!r}")
@@ -267,7 +267,7 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
     tasks, group_by, timeouts = _tasks(folder, shards[0].record)
     tally = Tally()
 
-    def counted() -> Iterator[SampleRow]:
+    def counted() -> Iterator[CompletionRow]:
         """The rows in the order of the file; none stays in memory."""
         for _, _, row in heapq.merge(*map(_in_file_order, shards), key=lambda one: one[:2]):
             tally.add(row, group_by[row.task])
@@ -301,6 +301,6 @@ def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> Run
     return summary
 
 
-def _replace_rows(folder: RunFolder, rows: Iterable[SampleRow]) -> None:
+def _replace_rows(folder: RunFolder, rows: Iterable[CompletionRow]) -> None:
     with replaced_file(folder.path / SAMPLES) as partial, partial.open("wb") as file:
         file.writelines(as_line(row.as_json()) for row in rows)

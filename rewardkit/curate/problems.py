@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError
+from rewardkit.harness.results.completion_row import current_rows
 from rewardkit.harness.results.documents import read_document, read_run_record
 from rewardkit.harness.results.rollouts import find_rollouts, read_groups
 from rewardkit.harness.results.run_folder import RUN
-from rewardkit.harness.results.sample_row import current_rows
 from rewardkit.harness.scoring.scoring_plan import VerifierChoice, resolve_task
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM

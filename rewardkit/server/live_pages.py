@@ -36,6 +36,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.runs import TRAIN_LOG, find_shown, read_runs, run_start
+from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow
 from rewardkit.harness.results.documents import (
     NOTES,
     NoteTags,
@@ -58,7 +59,6 @@ from rewardkit.harness.results.run_folder import (
     natural,
     short_names,
 )
-from rewardkit.harness.results.sample_row import SAMPLES, SampleRow
 from rewardkit.server.access import LoopbackMiddleware
 from rewardkit.server.requests import read_body
 from rewardkit.text.printable import printable
@@ -156,7 +156,9 @@ class RowTally:
                 for line in file:
                     if not line.endswith(b"\n"):
                         break
-                    row = SampleRow.from_json(json.loads(line), f"the line at byte {self.offset}")
+                    row = CompletionRow.from_json(
+                        json.loads(line), f"the line at byte {self.offset}"
+                    )
                     self.offset += len(line)
                     self.rows[row.key] = (row.task, row.id, row.verdict.correct)
         except FileNotFoundError:

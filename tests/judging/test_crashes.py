@@ -14,8 +14,8 @@ import pytest
 
 import rewardkit
 from rewardkit import Failure, Sample, Verdict
+from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.harness.results.data_files import open_source
-from rewardkit.harness.results.sample_row import read_samples
 from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judged_rows
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob

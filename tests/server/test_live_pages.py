@@ -15,8 +15,8 @@ from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.report.page import LivePage, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.run_folder import RunFolder
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.server import live_pages
 from rewardkit.server.live_pages import create_view
 from tests.harness.results.rollouts.made import two_steps, write_training
@@ -79,13 +79,13 @@ def test_rows_that_come_are_counted_and_each_line_is_read_once(
     assert "2 of 8" in pages.get("/").text
     RunFolder(folder).append([row("3", task="sums")])
     decoded = []
-    from_json = SampleRow.from_json
+    from_json = CompletionRow.from_json
 
-    def counted(value: object, place: str) -> SampleRow:
+    def counted(value: object, place: str) -> CompletionRow:
         decoded.append(value)
         return from_json(value, place)
 
-    monkeypatch.setattr(SampleRow, "from_json", counted)
+    monkeypatch.setattr(CompletionRow, "from_json", counted)
     with (folder / "samples.jsonl").open("ab") as file:
         file.write(b'{"key": "sums/4')  # the writer is in the middle of a line
     text = pages.get("/").text

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.run_folder import RunFolder
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import summarise_tasks
 
 
@@ -23,7 +23,7 @@ def row(
     index: int = 0,
     task: str = "gsm8k",
     **changes: Any,
-) -> SampleRow:
+) -> CompletionRow:
     """Return a row as in samples.jsonl."""
     failure = {True: None, False: "wrong", None: "error"}[correct]
     fields = {
@@ -48,16 +48,16 @@ def row(
         },
         "flexible": None if correct is None else {"correct": correct, "answer": answer},
     } | changes
-    return SampleRow.from_json(fields, "a row")
+    return CompletionRow.from_json(fields, "a row")
 
 
-def as_run(name: str, rows: Sequence[SampleRow], **record: Any) -> ReportRun:
+def as_run(name: str, rows: Sequence[CompletionRow], **record: Any) -> ReportRun:
     """Return a run of the rows, with their summary."""
     tasks = {name: one.as_json() for name, one in summarise_tasks(rows, {}).items()}
     return ReportRun(name, tasks, rows, record)
 
 
-def write_run(folder: Path, rows: Sequence[SampleRow], model: str = "m") -> Path:
+def write_run(folder: Path, rows: Sequence[CompletionRow], model: str = "m") -> Path:
     """Write a run's folder, as an unfinished evaluation leaves it, and its summary."""
     run = RunFolder(folder)
     with run.opened({"of": folder.name}, overwrite=False):

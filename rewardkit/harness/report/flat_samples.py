@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rewardkit.harness.results.completion_row import CompletionRow, current_rows
 from rewardkit.harness.results.data_files import load_pyarrow, storable, stream_to_parquet
 from rewardkit.harness.results.files import check_target, replaced_file
 from rewardkit.harness.results.names import PART
-from rewardkit.harness.results.sample_row import SampleRow, current_rows
 from rewardkit.lazy import needs_extra
 
 COLUMNS = {
@@ -81,7 +81,7 @@ def _flat_rows(runs: Sequence[Path]) -> Iterator[dict[str, Any]]:
     return (_flat_row(run.resolve().name, row) for run in runs for row in current_rows(run))
 
 
-def _flat_row(run: str, row: SampleRow) -> dict[str, Any]:
+def _flat_row(run: str, row: CompletionRow) -> dict[str, Any]:
     fields = row.as_json()
     verdict = fields["verdict"] | {PART + name: score for name, score in row.verdict.parts.items()}
     own = {"verdict": verdict, "flexible": fields["flexible"], "before": fields.get("before")}

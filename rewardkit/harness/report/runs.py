@@ -12,6 +12,7 @@ from typing import Any
 
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.documents import (
     SampleNote,
     planned_completions,
@@ -27,7 +28,6 @@ from rewardkit.harness.results.rollouts import (
     read_groups,
 )
 from rewardkit.harness.results.run_folder import SUMMARY, RunFolder, find_runs, natural, short_names
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import summarise_tasks
 from rewardkit.harness.results.training_checkpoints import step_of
 from rewardkit.records import REFERENCE_COLUMNS, Verdict
@@ -39,7 +39,7 @@ class ReportRun:
 
     name: str
     tasks: Mapping[str, Mapping[str, Any]]
-    rows: Sequence[SampleRow]
+    rows: Sequence[CompletionRow]
     record: Mapping[str, Any]
     train_log: Path | None = None
     """The train_log.json of the training that evaluated it."""
@@ -114,11 +114,11 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
     )
 
 
-def _sample(row: RolloutRow, judge: str, task: str) -> SampleRow:
+def _sample(row: RolloutRow, judge: str, task: str) -> CompletionRow:
     identifier = f"step-{row.step}-group-{row.group}"
     columns = row.columns
     reference = next((columns[name] for name in REFERENCE_COLUMNS if name in columns), "")
-    return SampleRow(
+    return CompletionRow(
         key=f"{task}/{identifier}/{row.index}",
         task=task,
         id=identifier,
@@ -197,7 +197,7 @@ def _read_run(path: Path, name: str) -> ReportRun:
 
 
 def _task_summaries(
-    path: Path, rows: Sequence[SampleRow], record: Mapping[str, Any]
+    path: Path, rows: Sequence[CompletionRow], record: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The figures in summary.json; computed from the rows if it is missing or lacks some."""
     try:

@@ -14,10 +14,10 @@ from typing import Any
 from rewardkit.errors import DataError
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
 from rewardkit.harness.report.runs import ReportRun, run_start
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import field_value
 from rewardkit.harness.results.rates import Numbers, RowKind, kind_of
 from rewardkit.harness.results.rollouts import RolloutRow
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.text.transcripts import question_in
 
 LIST_TEXT = 80
@@ -78,7 +78,7 @@ def pack(runs: Sequence[ReportRun]) -> PackedSamples:
     """Pack the samples of the runs, as many of each as fit on a page."""
     tasks: Numbers[str] = Numbers()
     kinds: Numbers[RowKind] = Numbers()
-    samples: list[tuple[int, SampleRow]] = []
+    samples: list[tuple[int, CompletionRow]] = []
     kind: list[int] = []
     rollouts: list[list[Any] | None] = []
     texts: list[list[Any]] = []
@@ -111,7 +111,9 @@ def pack(runs: Sequence[ReportRun]) -> PackedSamples:
     return PackedSamples(table, blocks, sum(len(run.rows) for run in runs) - len(samples))
 
 
-def _notes(runs: Sequence[ReportRun], samples: Sequence[tuple[int, SampleRow]]) -> Iterator[Any]:
+def _notes(
+    runs: Sequence[ReportRun], samples: Sequence[tuple[int, CompletionRow]]
+) -> Iterator[Any]:
     """The notes on samples: the sample's number, the text, the tags, and whether the run is new."""
     if not any(run.notes for run in runs):
         return
@@ -126,7 +128,7 @@ def _rollout(row: RolloutRow, names: Sequence[str]) -> list[Any]:
     return [row.step, row.group, row.sign, row.advantage, [row.rewards.get(name) for name in names]]
 
 
-def _groups(row: SampleRow, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+def _groups(row: CompletionRow, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple((column, str(row.columns.get(column, ""))) for column in columns)
 
 
@@ -154,7 +156,7 @@ def _kind_columns(kinds: Iterable[RowKind], tasks: Mapping[str, int]) -> dict[st
     }
 
 
-def _sample_columns(samples: Sequence[tuple[int, SampleRow]]) -> dict[str, list[Any]]:
+def _sample_columns(samples: Sequence[tuple[int, CompletionRow]]) -> dict[str, list[Any]]:
     """What each sample has for itself, column by column, without its texts."""
     problems: Numbers[tuple[str, str]] = Numbers()
     answers = [row.verdict.answer for _, row in samples]
@@ -169,7 +171,7 @@ def _sample_columns(samples: Sequence[tuple[int, SampleRow]]) -> dict[str, list[
     }
 
 
-def _prompt(row: SampleRow) -> str:
+def _prompt(row: CompletionRow) -> str:
     """The prompt; of a completion from a file, the question in its columns."""
     if row.prompt is not None:
         return row.prompt
@@ -193,7 +195,7 @@ def _recorded(columns: Mapping[str, Any]) -> Iterator[str]:
             return
 
 
-def _common_start(rows: Sequence[SampleRow]) -> str:
+def _common_start(rows: Sequence[CompletionRow]) -> str:
     """The common start of the prompts, if they differ.
 
     It ends with a newline: a search has none, so it finds the same in both parts of a prompt.
@@ -203,7 +205,7 @@ def _common_start(rows: Sequence[SampleRow]) -> str:
     return common[: common.rfind("\n") + 1]
 
 
-def _texts(rows: Sequence[SampleRow], prefix: str, start: int) -> Iterator[list[Any]]:
+def _texts(rows: Sequence[CompletionRow], prefix: str, start: int) -> Iterator[list[Any]]:
     """The texts of one task's samples, which are numbered from `start`.
 
     A prompt lacks the common start of the task's prompts, and is an earlier sample's number if that
@@ -252,7 +254,7 @@ def _block_starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
         size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
 
 
-def _shown(run: ReportRun, runs: int) -> tuple[Sequence[SampleRow], Sequence[RolloutRow]]:
+def _shown(run: ReportRun, runs: int) -> tuple[Sequence[CompletionRow], Sequence[RolloutRow]]:
     """The samples that fit on a page; of a training's, whole groups evenly over its steps."""
     if not run.rollouts:
         return _fitting(run.rows, runs), ()
@@ -265,7 +267,7 @@ def _shown(run: ReportRun, runs: int) -> tuple[Sequence[SampleRow], Sequence[Rol
     return [row for row, _ in pairs], [rollout for _, rollout in pairs]
 
 
-def _fitting(rows: Sequence[SampleRow], runs: int) -> Sequence[SampleRow]:
+def _fitting(rows: Sequence[CompletionRow], runs: int) -> Sequence[CompletionRow]:
     """The first rows, as many as fit on a page of this many runs."""
     room = MOST_TEXT // runs
     for number, row in enumerate(rows[: MOST_SAMPLES // runs]):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TypeVar
 
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.metric import LEVEL, Metric, wilson
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow
 from rewardkit.records import Verdict
 from rewardkit.tables import Table
 from rewardkit.verdict_tables import WORD, short_text
@@ -53,7 +53,7 @@ class Agreement:
         """Number of rows whose verdicts differ."""
         return sum(count for (one, other), count in self.counts.items() if one is not other)
 
-    def add(self, row: SampleRow, other: BriefVerdict | None, position: int = 0) -> None:
+    def add(self, row: CompletionRow, other: BriefVerdict | None, position: int = 0) -> None:
         """Compare a row's verdict with another, if there is one."""
         if other is None:
             return
@@ -61,7 +61,7 @@ class Agreement:
         if row.verdict.correct is not other.correct and len(self.shown) < MOST_SHOWN:
             self.shown.append(Disagreement(row.key, position, other, row.verdict, row.reference))
 
-    def add_labelled(self, row: SampleRow, position: int = 0) -> None:
+    def add_labelled(self, row: CompletionRow, position: int = 0) -> None:
         """Compare a row's verdict with its label, if it has one and is judged."""
         if row.before is None and row.label is not None and row.verdict.correct is None:
             self.left_out += 1

@@ -13,8 +13,8 @@ from operator import attrgetter
 from statistics import fmean
 from typing import NamedTuple
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.metric import Metric, interval_of_means, seed_spread
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
@@ -168,7 +168,7 @@ def same_to(task: Task, timeout: float | None = None) -> SameAnswers:
     return same
 
 
-def ballots(problems: Sequence[Sequence[SampleRow]], same: SameAnswers) -> list[Ballot]:
+def ballots(problems: Sequence[Sequence[CompletionRow]], same: SameAnswers) -> list[Ballot]:
     """The ballot of each problem, from its judged rows.
 
     All right completions vote for one answer, the reference. Wrong ones vote for their answer's
@@ -197,7 +197,7 @@ COMPARED = (Failure.WRONG, Failure.ARITHMETIC, Failure.REASONING, Failure.WRONG_
 """Failures of completions whose answer was read and compared; such an answer has a vote."""
 
 
-def _wrong_answers(rows: Sequence[SampleRow]) -> Iterator[str]:
+def _wrong_answers(rows: Sequence[CompletionRow]) -> Iterator[str]:
     for row in rows:
         if row.verdict.failure in COMPARED and row.verdict.answer is not None:
             yield row.verdict.answer.strip()
@@ -235,7 +235,7 @@ def _representatives(
     return chosen
 
 
-def multi_sample_metrics(judged: Sequence[SampleRow], same: SameAnswers) -> dict[str, Metric]:
+def multi_sample_metrics(judged: Sequence[CompletionRow], same: SameAnswers) -> dict[str, Metric]:
     """The metrics of k completions, for problems of which some have several; else none.
 
     With n the most judged completions of any problem: pass@k, pass^k and maj@k for the k of
@@ -260,7 +260,7 @@ def multi_sample_metrics(judged: Sequence[SampleRow], same: SameAnswers) -> dict
     return metrics if spread is None else metrics | {"seed_spread": spread}
 
 
-def _has_votes(judged: Sequence[SampleRow]) -> bool:
+def _has_votes(judged: Sequence[CompletionRow]) -> bool:
     """Whether maj@k means something: not if the verifier judges answers without naming them.
 
     If no completion has an answer, there is nothing to name, and the majority is wrong.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.names import counted
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.records import REFERENCE_COLUMNS, Failure
 
 MOST_SHOWN = 160
@@ -32,7 +32,7 @@ class Example:
     """What to try if no answer is read from it."""
 
     @staticmethod
-    def of(row: SampleRow) -> Example | None:
+    def of(row: CompletionRow) -> Example | None:
         """The example that a row is; None for one that is unjudged or cut off before an answer."""
         if row.verdict.correct is None or row.verdict.failure is Failure.TRUNCATED:
             return None
@@ -41,7 +41,7 @@ class Example:
         return Example(row.id, shown, answer, reference, _fix(row))
 
 
-def _fix(row: SampleRow) -> str:
+def _fix(row: CompletionRow) -> str:
     text = row.completion.strip()
     if text.startswith(("[{", "{'", '{"')):
         return "it is an object; name the field of the reply's text with --completion-field"

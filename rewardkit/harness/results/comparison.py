@@ -14,6 +14,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.results.at_k import all_right, pass_at
+from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.results.documents import planned_completions
 from rewardkit.harness.results.files import finite
 from rewardkit.harness.results.measure import Measure, general_measures, scale_of
@@ -33,7 +34,6 @@ from rewardkit.harness.results.metric import (
 from rewardkit.harness.results.names import PART
 from rewardkit.harness.results.rates import components
 from rewardkit.harness.results.run_folder import RUN, RunFolder, find_runs
-from rewardkit.harness.results.sample_row import SampleRow, read_samples
 from rewardkit.protocols import extras
 
 _AT_K = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
@@ -55,7 +55,7 @@ class RunMeasures:
         """The components of the rows read so far, by task."""
         self._measures: dict[str, Measure | None] = {}
 
-    def value_of(self, row: SampleRow) -> float | None:
+    def value_of(self, row: CompletionRow) -> float | None:
         """The row's value; None if it has none. UsageError for a value that can't be averaged."""
         self._parts[row.task].update(components(row.verdict.parts))
         measure = self._measure(row.task)

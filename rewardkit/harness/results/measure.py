@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.metric import AMOUNTS, SHARES, Metric, Scale
 from rewardkit.harness.results.names import PART
 from rewardkit.harness.results.rates import RATES, Rate, components, kind_of
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.protocols import Task, extras
 from rewardkit.text.printable import get_logger
 
@@ -26,7 +26,7 @@ class Measure:
     A "share" is in [0, 1]; an "amount", such as an error, is from 0 without an upper bound.
     """
 
-    value_of: Callable[[SampleRow], float | None]
+    value_of: Callable[[CompletionRow], float | None]
     """The completion's value; None if it has none."""
     kind: Literal["share", "amount"] = "share"
     lower_is_better: bool = False
@@ -39,7 +39,7 @@ def scale_of(measure: Measure) -> Scale:
     return SHARES if measure.kind == "share" else AMOUNTS
 
 
-def values_by_problem(measure: Measure, rows: Iterable[SampleRow]) -> list[list[float]]:
+def values_by_problem(measure: Measure, rows: Iterable[CompletionRow]) -> list[list[float]]:
     """The values of each problem that has any."""
     by_problem: dict[str, list[float]] = defaultdict(list)
     for row in rows:
@@ -49,7 +49,7 @@ def values_by_problem(measure: Measure, rows: Iterable[SampleRow]) -> list[list[
     return list(by_problem.values())
 
 
-def estimate(measure: Measure, rows: Iterable[SampleRow]) -> Metric | None:
+def estimate(measure: Measure, rows: Iterable[CompletionRow]) -> Metric | None:
     """The mean over the problems of each problem's mean value, with its interval.
 
     None without any value; infinite where a value is too large to be averaged.
@@ -76,27 +76,29 @@ def general_measures(parts: Iterable[str]) -> dict[str, Measure]:
     return {**rates, "score": Measure(lambda row: row.verdict.score), **of_parts}
 
 
-def _rate(rate: Rate, row: SampleRow) -> float | None:
+def _rate(rate: Rate, row: CompletionRow) -> float | None:
     return rate.value_of(kind_of(row))
 
 
-def _part(part: str, row: SampleRow) -> float | None:
+def _part(part: str, row: CompletionRow) -> float | None:
     """The component's score, as the summary counts it: 0 in a judged completion without any."""
     if row.verdict.correct is None:
         return None
     return components(row.verdict.parts).get(part) if row.verdict.parts else 0.0
 
 
-def task_amounts(tasks: Iterable[Task], rows: Iterable[SampleRow]) -> dict[str, dict[str, Metric]]:
+def task_amounts(
+    tasks: Iterable[Task], rows: Iterable[CompletionRow]
+) -> dict[str, dict[str, Metric]]:
     """The estimates by task and name; of the tasks that declare amounts and have rows."""
-    by_task: dict[str, list[SampleRow]] = defaultdict(list)
+    by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     estimates = {task.name: _estimates(task, by_task[task.name]) for task in tasks}
     return {name: own for name, own in estimates.items() if own}
 
 
-def _estimates(task: Task, rows: Sequence[SampleRow]) -> dict[str, Metric]:
+def _estimates(task: Task, rows: Sequence[CompletionRow]) -> dict[str, Metric]:
     try:
         estimates = {name: estimate(measure, rows) for name, measure in amounts_of(task).items()}
     except Exception as error:  # a plugin's measure may raise anything; the run must survive

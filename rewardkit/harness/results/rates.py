@@ -11,14 +11,14 @@ from math import nan
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.metric import Metric, mean, pooled_mean
 from rewardkit.harness.results.names import FLEXIBLE, PART
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow
 from rewardkit.records import Failure, Verdict
 from rewardkit.text.thinking import thinking_is_open
 
 
-def is_thinking_unclosed(row: SampleRow) -> bool:
+def is_thinking_unclosed(row: CompletionRow) -> bool:
     """Whether a completion never closed its thinking block.
 
     Where a server returns thinking separately, a completion that is empty beside its thinking
@@ -94,7 +94,7 @@ def _without_answer(flexible: BriefVerdict) -> BriefVerdict:
 
 
 def kind_of(
-    row: SampleRow,
+    row: CompletionRow,
     parts: tuple[str, ...] = (),
     scores: tuple[float | None, ...] | None = None,
     groups: tuple[tuple[str, str], ...] = (),
@@ -131,7 +131,7 @@ class RowColumns:
 
     def add(
         self,
-        row: SampleRow,
+        row: CompletionRow,
         group_by: Sequence[str] = (),
         scores: tuple[float | None, ...] | None = None,
     ) -> None:
@@ -236,7 +236,7 @@ class Outcomes:
         return mean(numbers, array("I", compress(self.problem, kept))) if numbers else None
 
 
-def read_outcomes(rows: Sequence[SampleRow]) -> Outcomes:
+def read_outcomes(rows: Sequence[CompletionRow]) -> Outcomes:
     """The outcomes of rows; the rows of one problem are next to each other."""
     outcomes = Outcomes()
     distinct: Numbers[RowKind] = Numbers()
@@ -394,7 +394,7 @@ class Lengths:
     count: int
 
 
-def lengths_by_outcome(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, Lengths]:
+def lengths_by_outcome(rows: Sequence[CompletionRow], outcomes: Outcomes) -> dict[str, Lengths]:
     """The lengths of each bucket that occurs, of all, and of the thinking of those that think;
     empty where no tokens are counted."""
     lengths: dict[str, array[int]] = defaultdict(lambda: array("i"))
@@ -421,7 +421,7 @@ def length_bucket(kind: RowKind) -> str:
     return "right" if kind.correct else "wrong"
 
 
-def length_quantiles(rows: Iterable[SampleRow]) -> dict[str, list[int]]:
+def length_quantiles(rows: Iterable[CompletionRow]) -> dict[str, list[int]]:
     """The tokens at 0, 5, 10, … 100% of each task's completions, by nearest rank."""
     by_task: dict[str, list[int]] = defaultdict(list)
     for row in rows:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow, as_line, read_samples
 from rewardkit.harness.results.documents import FORMAT, read_run_record
 from rewardkit.harness.results.files import (
     append_bytes,
@@ -22,7 +23,6 @@ from rewardkit.harness.results.files import (
     replace_text,
     write_errors,
 )
-from rewardkit.harness.results.sample_row import SAMPLES, SampleRow, as_line, read_samples
 from rewardkit.text.redaction import redact_value
 
 SOURCE_ROW = "source_row"
@@ -205,11 +205,11 @@ class RunFolder:
         """Replace summary.json atomically."""
         replace_text(self.path / SUMMARY, _as_document(summary))
 
-    def rows(self) -> dict[str, SampleRow]:
+    def rows(self) -> dict[str, CompletionRow]:
         """Read the stored rows by key; a later row replaces an earlier row with the same key."""
         return {row.key: row for row in read_samples(self.path)}
 
-    def append(self, rows: Sequence[SampleRow]) -> None:
+    def append(self, rows: Sequence[CompletionRow]) -> None:
         """Append rows to samples.jsonl in one write."""
         self.append_lines([as_line(row.as_json()) for row in rows])
 

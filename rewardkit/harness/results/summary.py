@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rewardkit.errors import UnknownName
 from rewardkit.harness.results.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.results.broken import Example, sign_of_breakage
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Figure, Table
 from rewardkit.harness.results.metric import Metric, mean
 from rewardkit.harness.results.rates import (
@@ -23,11 +24,10 @@ from rewardkit.harness.results.rates import (
     rates,
     read_outcomes,
 )
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
 
-Row = TypeVar("Row", bound=SampleRow)
+Row = TypeVar("Row", bound=CompletionRow)
 
 __all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
@@ -66,7 +66,7 @@ class TaskSummary:
 
 
 def summarise_tasks(
-    rows: Sequence[SampleRow],
+    rows: Sequence[CompletionRow],
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]] | None = None,
     timeouts: Mapping[str, float | None] | None = None,
@@ -76,7 +76,7 @@ def summarise_tasks(
     `group_by` holds, for some tasks, the columns to group by instead of the task's own, `timeouts`
     the seconds for a comparison of two answers.
     """
-    by_task: dict[str, list[SampleRow]] = defaultdict(list)
+    by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     return {
@@ -91,7 +91,7 @@ def summarise_tasks(
 
 def summarise_task(
     task: Task,
-    rows: Sequence[SampleRow],
+    rows: Sequence[CompletionRow],
     group_by: Sequence[str] | None = None,
     timeout: float | None = None,
 ) -> TaskSummary:
@@ -101,7 +101,7 @@ def summarise_task(
     return replace(summary, figures=task_figures(task, _in_order(rows)))
 
 
-def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Figure, ...]:
+def task_figures(task: Task, rows: Sequence[CompletionRow]) -> tuple[Figure, ...]:
     """The task's own tables and plots; `rows` are in the order of their problems."""
     figures = extras(task).figures
     if figures is None:
@@ -114,7 +114,7 @@ def task_figures(task: Task, rows: Sequence[SampleRow]) -> tuple[Figure, ...]:
 
 
 def summarise(
-    rows: Sequence[SampleRow],
+    rows: Sequence[CompletionRow],
     group_by: Sequence[str] = (),
     *,
     same: SameAnswers = same_text,
@@ -154,7 +154,7 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def _multi_sample(
-    rows: Sequence[SampleRow], outcomes: Outcomes, same: SameAnswers
+    rows: Sequence[CompletionRow], outcomes: Outcomes, same: SameAnswers
 ) -> dict[str, Metric]:
     if len(rows) == outcomes.problems:
         return {}
@@ -162,7 +162,7 @@ def _multi_sample(
     return multi_sample_metrics([row for row, kind in pairs if kind.correct is not None], same)
 
 
-def _grouped(rows: Sequence[SampleRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
+def _grouped(rows: Sequence[CompletionRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
     """The accuracy of each group of a column."""
     values: dict[str, array[float]] = defaultdict(lambda: array("d"))
     problems: dict[str, array[int]] = defaultdict(lambda: array("I"))
@@ -174,7 +174,7 @@ def _grouped(rows: Sequence[SampleRow], outcomes: Outcomes, column: str) -> dict
     return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
 
 
-def _examples(rows: Sequence[SampleRow], outcomes: Outcomes) -> dict[str, list[str]]:
+def _examples(rows: Sequence[CompletionRow], outcomes: Outcomes) -> dict[str, list[str]]:
     """The keys of the first few rows of each kind of failure, one row per problem."""
     keys: dict[str, dict[str, str]] = defaultdict(dict)
     for row, kind in zip(rows, outcomes, strict=True):
@@ -247,7 +247,7 @@ class Usage:
         return ", ".join(forms[name].format(value) for name, value in self.as_json().items())
 
 
-def usage_of(rows: Sequence[SampleRow]) -> Usage:
+def usage_of(rows: Sequence[CompletionRow]) -> Usage:
     """The sums over these rows."""
     sums: dict[str, Any] = {}
     for name in Usage.__dataclass_fields__:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from rewardkit import registry
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow, SecondVerdict
 from rewardkit.harness.results.rates import numbered
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow, SecondVerdict
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Task, Verifier, VerifierCallable
@@ -82,7 +82,7 @@ class Generated:
     prompt: str
     sample: Sample
     verifiers: TaskVerifiers
-    row: Callable[..., SampleRow]
+    row: Callable[..., CompletionRow]
     """Makes its row from `verdict`, `flexible` and `second`."""
     given: Verdict | None = None
     """The verdict where there is nothing to judge: no completion, or no reference."""
@@ -108,7 +108,7 @@ def generated(
     """A completion to judge, or one with a `given` verdict; `others` are further fields of its
     row."""
     row = partial(
-        SampleRow,
+        CompletionRow,
         key=f"{task}/{sample.id}/{index}",
         task=task,
         id=sample.id,
@@ -129,10 +129,10 @@ def generated(
     return Generated(completion, others.get("prompt") or "", sample, verifiers, row, given)
 
 
-def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[SampleRow]:
+def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
     """The rows of a batch, with their verdicts, by verifiers and in order. `workers` as for
     `judge_many`."""
-    rows: list[SampleRow] = []
+    rows: list[CompletionRow] = []
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
         same = [one.in_think_tags() for one in batch if one.verifiers is verifiers]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
@@ -266,7 +266,7 @@ def _flexible(
 class JudgingThread:
     """Judge completions as they arrive and write their rows."""
 
-    def __init__(self, write: Callable[[list[SampleRow]], None]) -> None:
+    def __init__(self, write: Callable[[list[CompletionRow]], None]) -> None:
         self._write = write
         self._queue: queue.SimpleQueue[Generated | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None

@@ -31,7 +31,7 @@ from rewardkit.text.printable import printable
 from rewardkit.text.redaction import redact
 
 if TYPE_CHECKING:
-    from rewardkit.harness.results.sample_row import SampleRow
+    from rewardkit.harness.results.completion_row import CompletionRow
     from rewardkit.harness.results.summary import TaskSummary
 
 
@@ -57,7 +57,7 @@ class Reporter:
     def watching(self, waits: Callable[[], str]) -> None:
         """Evaluation: a function that says what the engine waits for; it may be called often."""
 
-    def written(self, rows: Sequence[SampleRow]) -> None:
+    def written(self, rows: Sequence[CompletionRow]) -> None:
         """Evaluation: these rows are judged and stored."""
 
     def resumed(self, completions: int) -> None:
@@ -246,7 +246,7 @@ class ProgressReporter(ProgressDisplay):
         """Show what the engine waits for beside the figures."""
         self._waits = waits
 
-    def written(self, rows: Sequence[SampleRow]) -> None:
+    def written(self, rows: Sequence[CompletionRow]) -> None:
         """Count these rows."""
         done = self._done + len(rows)
         new = done - self._first

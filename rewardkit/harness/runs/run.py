@@ -13,10 +13,10 @@ from typing import Any, TypeVar, cast
 from rewardkit.errors import BackendError, RewardkitError
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.documents import hardware, new_session, now, read_notes
 from rewardkit.harness.results.files import replace_text
 from rewardkit.harness.results.run_folder import REPORT, SOURCE_ROW, RunFolder
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import (
     TaskSummary,
     Usage,
@@ -214,7 +214,7 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
     return summary
 
 
-def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[SampleRow]) -> None:
+def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[CompletionRow]) -> None:
     """Write a run's summary and its report."""
     plain = summary.as_json()
     folder.write_summary(plain)
@@ -238,14 +238,19 @@ def _end_session(active: _ActiveRun, error: BaseException | None = None) -> None
         active.folder.write_record(active.record)
 
 
-def _in_order(rows: Mapping[str, SampleRow], rendered: Sequence[RenderedTask]) -> list[SampleRow]:
+def _in_order(
+    rows: Mapping[str, CompletionRow], rendered: Sequence[RenderedTask]
+) -> list[CompletionRow]:
     """The rows in the order of the data."""
     keys = (key for one in rendered for key in one.requests)
     return [rows[key] for key in keys if key in rows and key.startswith(f"{rows[key].task}/")]
 
 
 def summarise_run(
-    options: EvalOptions, task_plans: Sequence[TaskPlan], rows: Sequence[SampleRow], folder: Path
+    options: EvalOptions,
+    task_plans: Sequence[TaskPlan],
+    rows: Sequence[CompletionRow],
+    folder: Path,
 ) -> RunSummary:
     """The summary of a run's rows, in the order of the data."""
     tasks = {
@@ -313,7 +318,7 @@ ENDS = 4
 def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
     """Generate and judge what is missing; the engine must be running."""
 
-    def write(rows: list[SampleRow]) -> None:
+    def write(rows: list[CompletionRow]) -> None:
         active.folder.append(rows)
         reporter.written(rows)
 

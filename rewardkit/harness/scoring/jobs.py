@@ -21,9 +21,9 @@ import cloudpickle
 
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.results.agreement import Agreement
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow, as_line
 from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, field_value
 from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow, as_line
 from rewardkit.harness.runs.judging_thread import (
     Generated,
     TaskVerifiers,
@@ -100,7 +100,7 @@ class ChunkResult:
             ]
 
 
-def unnumbered_line(row: SampleRow) -> bytes:
+def unnumbered_line(row: CompletionRow) -> bytes:
     """A line of samples.jsonl with `INDEX` in both places of the index."""
     line = as_line({**row.as_json(), "key": f"{row.task}/{row.id}/", "index": 0})
     # a string can't contain these bytes, because JSON escapes the quotes in it
@@ -292,10 +292,10 @@ class RunJob(_JobOptions):
                 result.lines.append(as_line(row.as_json()))
         return result
 
-    def _rows(self, chunk: Chunk) -> Iterable[tuple[int, SampleRow]]:
+    def _rows(self, chunk: Chunk) -> Iterable[tuple[int, CompletionRow]]:
         for number, fields in enumerate(self.source.rows(chunk), chunk.first):
             place = f"{self.source.path}, line {number + 1}"
-            row = SampleRow.from_json(fields, place)
+            row = CompletionRow.from_json(fields, place)
             if row.task not in self.verifiers:
                 raise RunMismatch(
                     f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
@@ -306,7 +306,7 @@ class RunJob(_JobOptions):
             elif self.shard.takes(row.task, row.id):
                 yield number, replace(row, others={**row.others, SOURCE_ROW: number})
 
-    def _generated(self, row: SampleRow) -> Generated:
+    def _generated(self, row: CompletionRow) -> Generated:
         before = BriefVerdict(row.verdict.correct, row.verdict.answer)
         sample = Sample(row.reference, id=row.id, columns=row.columns, references=row.references)
         completion = Completion(
@@ -337,7 +337,7 @@ def pickled_job(job: Job, where: str) -> bytes:
 
 def _judged(
     batch: Sequence[Generated], workers: int | None, result: ChunkResult
-) -> Sequence[SampleRow]:
+) -> Sequence[CompletionRow]:
     """The judged rows of a batch; `result` gets the counts of verdicts that had more time."""
     rows = judged_rows(batch, workers)
     result.limits.add(take_limit_counts())

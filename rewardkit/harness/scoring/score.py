@@ -13,10 +13,10 @@ from rewardkit.available_resources import available_cores
 from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.at_k import same_text, same_to
+from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow, read_samples
 from rewardkit.harness.results.data_files import Chunk
 from rewardkit.harness.results.documents import hardware, new_session, now
 from rewardkit.harness.results.run_folder import SOURCE_ROW, RunFolder
-from rewardkit.harness.results.sample_row import SAMPLES, SampleRow, read_samples
 from rewardkit.harness.results.summary import TaskSummary, summarise, task_figures
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import (
@@ -187,11 +187,11 @@ class _Scoring:
             self._done = self._rows_done(last, rows_done, folder)
             self._reporter.resumed(len(totals.tally))
 
-    def _stored(self, folder: RunFolder) -> Iterator[list[SampleRow]]:
+    def _stored(self, folder: RunFolder) -> Iterator[list[CompletionRow]]:
         """The stored completions of each row of the file of which all are stored."""
         job = self._plan.job
         usual = job.columns.completions_a_row if isinstance(job, FileJob) else 1
-        stored: list[SampleRow] = []
+        stored: list[CompletionRow] = []
         for number, row in enumerate(read_samples(folder.path)):
             if row.task not in self._plan.group_by:
                 raise RunMismatch(
@@ -204,7 +204,7 @@ class _Scoring:
                 yield stored
                 stored = []
 
-    def _rows_done(self, last: SampleRow, done: int, folder: RunFolder) -> int:
+    def _rows_done(self, last: CompletionRow, done: int, folder: RunFolder) -> int:
         """The rows of the file up to the `last` stored row; `done` of them are stored."""
         job = self._plan.job
         if job.leaves_out_rows:
@@ -254,7 +254,7 @@ class Numbering:
         return self._of_own_number[row]
 
 
-def stored_rows(samples: Path, task: str) -> list[SampleRow]:
+def stored_rows(samples: Path, task: str) -> list[CompletionRow]:
     """A task's rows in a samples.jsonl, in the order of their problems."""
     places = []
     with samples.open("rb") as lines:
@@ -266,12 +266,12 @@ def stored_rows(samples: Path, task: str) -> list[SampleRow]:
             start += len(line)
 
     @lru_cache(maxsize=1)
-    def read(start: int) -> SampleRow:
+    def read(start: int) -> CompletionRow:
         with samples.open("rb") as file:
             file.seek(start)
-            return SampleRow.from_json(json.loads(file.readline()), str(samples))
+            return CompletionRow.from_json(json.loads(file.readline()), str(samples))
 
-    return [cast("SampleRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
+    return [cast("CompletionRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
 
 
 class _StoredRow:
@@ -279,7 +279,7 @@ class _StoredRow:
 
     __slots__ = ("_read", "_start")
 
-    def __init__(self, read: Callable[[int], SampleRow], start: int) -> None:
+    def __init__(self, read: Callable[[int], CompletionRow], start: int) -> None:
         self._read = read
         self._start = start
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardkit import __version__, registry
 from rewardkit.errors import RunMismatch, UsageError
+from rewardkit.harness.results.completion_row import SAMPLES, replaced_rows
 from rewardkit.harness.results.data_files import (
     Files,
     JsonLines,
@@ -20,7 +21,6 @@ from rewardkit.harness.results.data_files import (
 )
 from rewardkit.harness.results.model_folder import hash_file
 from rewardkit.harness.results.run_folder import RUN, RunFolder, Shard
-from rewardkit.harness.results.sample_row import SAMPLES, replaced_rows
 from rewardkit.harness.runs.fingerprint import data_hash, verifier_identities
 from rewardkit.harness.runs.judging_thread import (
     SecondOpinions,

@@ -13,8 +13,8 @@ from typing import cast
 
 from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.broken import Example
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.rates import RowColumns, RowKind
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.records import Failure, Verdict
 
@@ -33,7 +33,7 @@ class Gaps:
     """By the start of their verdicts' message, one of GAPS."""
     ids: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, row: SampleRow) -> None:
+    def add(self, row: CompletionRow) -> None:
         """Count a row that has such a verdict."""
         for gap in GAPS:
             if row.verdict.message.startswith(gap):
@@ -170,7 +170,7 @@ class Tally:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def add(self, row: SampleRow, group_by: Sequence[str] = (), position: int = 0) -> None:
+    def add(self, row: CompletionRow, group_by: Sequence[str] = (), position: int = 0) -> None:
         """Add a row, with the columns that its figures are grouped by; `position` is its place in
         its chunk."""
         verdict = row.verdict
@@ -210,17 +210,17 @@ class Tally:
         """Set each row's index: its number among the completions of its problem."""
         self.columns.index = array("I", indices)
 
-    def rows(self) -> dict[str, list[SampleRow]]:
+    def rows(self) -> dict[str, list[CompletionRow]]:
         """The rows by task; each unpacks its fields when they are read.
 
         Only rows of problems with several completions unpack their answers, for the votes.
         """
         votes = any(self.columns.index)
         kinds = [_shared(kind, with_verdict=not votes) for kind in self.columns.kinds]
-        rows: dict[str, list[SampleRow]] = {}
+        rows: dict[str, list[CompletionRow]] = {}
         for number, kind in enumerate(self.columns.kind):
             row = _PackedRow(self, number, self._ids[number], kinds[kind])
-            rows.setdefault(row.task, []).append(cast("SampleRow", row))
+            rows.setdefault(row.task, []).append(cast("CompletionRow", row))
         return rows
 
     def verdict(self, number: int, kind: RowKind) -> Verdict:

@@ -16,11 +16,11 @@ from rewardkit.harness.options import AllOptions
 from rewardkit.harness.prompts.solutions import reply_columns, turns
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
+from rewardkit.harness.results.completion_row import CompletionRow, current_rows
 from rewardkit.harness.results.data_files import Row, as_json
 from rewardkit.harness.results.documents import read_run_record
 from rewardkit.harness.results.names import counted
 from rewardkit.harness.results.run_folder import RUN, find_runs
-from rewardkit.harness.results.sample_row import SampleRow, current_rows
 from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring.scoring_plan import resolve_task
 from rewardkit.judging import JudgingOptions
@@ -169,7 +169,7 @@ def _prompt_of(
 
 
 def _reply(
-    row: SampleRow,
+    row: CompletionRow,
     sample: Sample,
     thinking: str,
     *,

@@ -13,11 +13,11 @@ from itertools import combinations_with_replacement
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.wording import EXAMPLES, GENERIC_WORDING, TaskWording
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import read_problems
 from rewardkit.harness.results.figures import Figure, Plot, Point, Table
 from rewardkit.harness.results.names import words
 from rewardkit.harness.results.rates import RATES, kind_of, length_bucket
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
 from rewardkit.settings import Count, read_value
@@ -363,7 +363,7 @@ class Game24Task:
             return f"Answer: {NO_SOLUTION}"
         return _solve(sample).reply
 
-    def figures(self, rows: Sequence[SampleRow]) -> list[Figure]:
+    def figures(self, rows: Sequence[CompletionRow]) -> list[Figure]:
         """Show the outcomes, and lengths in tokens."""
         return game24_figures(rows)
 
@@ -371,13 +371,13 @@ class Game24Task:
 BINS = 20
 
 
-def game24_figures(rows: Sequence[SampleRow]) -> list[Figure]:
+def game24_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
     """The shares of the outcomes, which add up to 1; lengths in tokens."""
     judged = [row for row in rows if row.verdict.correct is not None]
     return [_outcomes(judged), *_token_lengths(judged)] if judged else []
 
 
-def _outcomes(judged: Sequence[SampleRow]) -> Table:
+def _outcomes(judged: Sequence[CompletionRow]) -> Table:
     outcomes = [kind_of(row) for row in judged]
     rates = ("accuracy", "unfinished_rate", "error_rate")
     counts = {
@@ -392,7 +392,7 @@ def _outcomes(judged: Sequence[SampleRow]) -> Table:
     )
 
 
-def _token_lengths(judged: Sequence[SampleRow]) -> Iterator[Plot]:
+def _token_lengths(judged: Sequence[CompletionRow]) -> Iterator[Plot]:
     """Count the completions in 20 equal ranges of length, by outcome."""
     lengths = [
         (row.completion_tokens, length_bucket(kind_of(row)))

@@ -22,11 +22,11 @@ import msgspec
 from rewardkit.errors import DataError
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.documents import Count
 from rewardkit.harness.results.files import finite, replace_text
 from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.names import reward_words
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import TaskSummary
 from rewardkit.text.printable import get_logger
 
@@ -277,10 +277,10 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
     )
 
 
-def frequent_answers(rows: Iterable[SampleRow]) -> dict[str, dict[str, Any]]:
+def frequent_answers(rows: Iterable[CompletionRow]) -> dict[str, dict[str, Any]]:
     """Each task's most frequent answer, its share of the `count` completions, and the share of the
     most frequent reference."""
-    by_task: dict[str, list[SampleRow]] = defaultdict(list)
+    by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     found = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.harness.report.runs import ReportRun
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.results.metric import Metric
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import summarise
 
 PWN = "window.pwned=1"
@@ -59,7 +59,7 @@ KEYS = ["__proto__", "constructor", "toString", *HOSTILE[:8], HOSTILE[28]]
 def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
     """Return a run whose tasks, columns, groups, parts, metrics, models and ids are hostile."""
     tasks: dict[str, Any] = {}
-    rows: list[SampleRow] = []
+    rows: list[CompletionRow] = []
     for place, task in enumerate((HOSTILE[0], "__proto__")):
         own = [_row(task, f"{place}-{text[:200]}", text) for text in HOSTILE]
         rows += own
@@ -76,7 +76,7 @@ def hostile_run(name: str = HOSTILE[1]) -> ReportRun:
     return ReportRun(name, tasks, rows, record)
 
 
-def _row(task: str, identifier: str, text: str) -> SampleRow:
+def _row(task: str, identifier: str, text: str) -> CompletionRow:
     fields = {
         "key": f"{task}/{identifier}/0",
         "task": task,
@@ -99,7 +99,7 @@ def _row(task: str, identifier: str, text: str) -> SampleRow:
         },
         "flexible": {"correct": False, "answer": text[1:]},
     }
-    return SampleRow.from_json(fields, "a row")
+    return CompletionRow.from_json(fields, "a row")
 
 
 def _figures() -> list[Figure]:

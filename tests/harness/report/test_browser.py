@@ -13,9 +13,9 @@ import pytest
 from rewardkit import Failure
 from rewardkit.harness.report.page import PageComparisons, compare_runs, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.results.metric import Metric
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow
 from rewardkit.harness.results.summary import summarise
 from tests.harness.report.chromium import Browser
 from tests.harness.report.hostile import HOSTILE, hostile_run
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 COUNT = 3_000
 
 
-def many_rows() -> list[SampleRow]:
+def many_rows() -> list[CompletionRow]:
     """Right and wrong by turns, every tenth unjudged, every seventh cut off."""
     return [
         row(

@@ -27,7 +27,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.samples import pack
-from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.completion_row import CompletionRow
 from tests.harness.report.hostile import HOSTILE, hostile_run
 from tests.support.runs import as_run, row
 
@@ -177,7 +177,7 @@ def test_what_json_has_no_number_for_is_nothing() -> None:
     assert json.loads(as_json(value)) == {"a": [None, [1.0, None]], "b": 2.5}
 
 
-def read(run_rows: list[SampleRow]) -> tuple[dict[str, Any], list[list[Any]]]:
+def read(run_rows: list[CompletionRow]) -> tuple[dict[str, Any], list[list[Any]]]:
     packed = pack([as_run("r", run_rows)])
     return packed.table, [one for block in packed.blocks for one in block]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.completion_row import CompletionRow
 
 
-def row(identifier: object, failure: str | None, **more: Any) -> SampleRow:
+def row(identifier: object, failure: str | None, **more: Any) -> CompletionRow:
     """A judged row of a problem: right where `failure` is None, unjudged where it is "error"."""
     correct = None if failure == "error" else failure is None
     verdict = {
@@ -35,10 +35,10 @@ def row(identifier: object, failure: str | None, **more: Any) -> SampleRow:
         "flexible": None,
         **more,
     }
-    return SampleRow.from_json(fields, "a row")
+    return CompletionRow.from_json(fields, "a row")
 
 
-def problem(identifier: object, *answers: str | None, right: int = 0) -> list[SampleRow]:
+def problem(identifier: object, *answers: str | None, right: int = 0) -> list[CompletionRow]:
     """A problem's rows: `right` right ones, then a wrong one for each answer; None has none."""
     rows = [row(identifier, None, answer="5", index=index) for index in range(right)]
     for index, answer in enumerate(answers, right):

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from rewardkit.harness.results.agreement import Agreement, kappa
-from rewardkit.harness.results.sample_row import BriefVerdict
+from rewardkit.harness.results.completion_row import BriefVerdict
 from tests.harness.results.making import row
 
 # J. L. Fleiss, B. Levin and M. C. Paik, Statistical Methods for Rates and Proportions, table 18.1

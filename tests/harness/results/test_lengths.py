@@ -5,12 +5,12 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.rates import Lengths, lengths_by_outcome, read_outcomes
-from rewardkit.harness.results.sample_row import SampleRow
 from tests.harness.results.making import row
 
 
-def lengths(rows: list[SampleRow]) -> dict[str, Lengths]:
+def lengths(rows: list[CompletionRow]) -> dict[str, Lengths]:
     return lengths_by_outcome(rows, read_outcomes(rows))
 
 

@@ -8,10 +8,10 @@ from statistics import fmean
 
 import pytest
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.metric import Metric, clustered_interval
 from rewardkit.harness.results.names import words
 from rewardkit.harness.results.rates import rates, read_outcomes
-from rewardkit.harness.results.sample_row import SampleRow
 from tests.harness.results.making import row
 
 
@@ -19,11 +19,11 @@ def flexible(correct: bool | None, parts: Mapping[str, float] = {}) -> dict[str,
     return {"flexible": {"correct": correct, "answer": None, "parts": parts}}
 
 
-def figures(rows: list[SampleRow]) -> dict[str, Metric]:
+def figures(rows: list[CompletionRow]) -> dict[str, Metric]:
     return rates(read_outcomes(rows))
 
 
-def values(rows: list[SampleRow]) -> dict[str, float]:
+def values(rows: list[CompletionRow]) -> dict[str, float]:
     return {name: metric.value for name, metric in figures(rows).items()}
 
 
@@ -97,7 +97,7 @@ def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
         ([row(1, "error")], ["accuracy", "score", "format_rate"]),
     ],
 )
-def test_a_rate_over_nothing_is_left_out(rows: list[SampleRow], absent: list[str]) -> None:
+def test_a_rate_over_nothing_is_left_out(rows: list[CompletionRow], absent: list[str]) -> None:
     assert not set(absent) & set(figures(rows))
 
 
@@ -125,7 +125,7 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
     ]
     found = figures(rows)
 
-    def expected(value: Callable[[SampleRow], float | None]) -> tuple[float, float, float, int]:
+    def expected(value: Callable[[CompletionRow], float | None]) -> tuple[float, float, float, int]:
         by_problem: dict[str, list[float]] = defaultdict(list)
         for one in rows:
             if (number := value(one)) is not None:
@@ -133,10 +133,12 @@ def test_each_figure_is_the_mean_of_its_problems_means_to_the_last_bit(samples: 
         groups = list(by_problem.values())
         return fmean(map(fmean, groups)), *clustered_interval(groups), sum(map(len, groups))
 
-    def judged(value: Callable[[SampleRow], float | None]) -> Callable[[SampleRow], float | None]:
+    def judged(
+        value: Callable[[CompletionRow], float | None],
+    ) -> Callable[[CompletionRow], float | None]:
         return lambda one: None if one.verdict.correct is None else value(one)
 
-    def part(name: str) -> Callable[[SampleRow], float | None]:
+    def part(name: str) -> Callable[[CompletionRow], float | None]:
         return lambda one: one.verdict.parts.get(name) if one.verdict.parts else 0.0
 
     right = judged(lambda one: one.verdict.correct)

@@ -17,9 +17,9 @@ from rewardkit.errors import DataError, RewardkitError, RunMismatch
 from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.results.comparison import read_run
+from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.results.data_files import read_rows
 from rewardkit.harness.results.run_folder import RunFolder
-from rewardkit.harness.results.sample_row import SampleRow, read_samples
 
 pytestmark = pytest.mark.slow
 
@@ -134,7 +134,7 @@ def test_an_error_names_the_file_the_cause_and_the_remedy(
 
 
 def test_fields_of_a_later_version_survive_a_rewrite() -> None:
-    row = SampleRow.from_json({**LINE, "reviewed": True}, "a row")
+    row = CompletionRow.from_json({**LINE, "reviewed": True}, "a row")
     assert row.as_json() == {**LINE, "reviewed": True}
 
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Figure, Table
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.results.summary import summarise, summarise_task, summarise_tasks
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.registry import installed
@@ -16,7 +16,7 @@ from tests.harness.results.making import problem, row
 MATH500 = installed().task("math500")
 
 
-def leveled(identifier: int, failure: str | None, **more: object) -> SampleRow:
+def leveled(identifier: int, failure: str | None, **more: object) -> CompletionRow:
     return row(
         identifier,
         failure,

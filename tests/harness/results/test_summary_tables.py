@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from rewardkit.console import PrintableConsole, console
-from rewardkit.harness.results.sample_row import BriefVerdict, SampleRow
+from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.summary import TaskSummary, summarise, summarise_task
 from rewardkit.harness.results.summary_tables import summary_tables, warnings
 from rewardkit.harness.tasks.motion.task import MotionTask
 from tests.harness.results.making import problem, row
 
 
-def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
+def forgiven(rows: list[CompletionRow]) -> list[CompletionRow]:
     return [replace(one, flexible=BriefVerdict(True)) for one in rows]
 
 
@@ -52,7 +52,7 @@ def forgiven(rows: list[SampleRow]) -> list[SampleRow]:
         (problem("a", "7", right=7), []),
     ],
 )
-def test_what_matters_is_said_and_nothing_else(rows: list[SampleRow], said: list[str]) -> None:
+def test_what_matters_is_said_and_nothing_else(rows: list[CompletionRow], said: list[str]) -> None:
     found = list(warnings(summarise(rows)))
     assert len(found) == len(said)
     for sentence, part in zip(found, said, strict=True):
@@ -87,7 +87,7 @@ def test_the_table_fits_and_leaves_what_follows_to_the_report(
         ([*problem("a", *"78"), row(2, None)], "t: 2 problems, 3 completions\n"),
     ],
 )
-def test_the_title_counts(rows: list[SampleRow], title: str) -> None:
+def test_the_title_counts(rows: list[CompletionRow], title: str) -> None:
     lines = printed(summarise(rows), 60).splitlines()
     assert lines[0].rstrip() + "\n" == title
 

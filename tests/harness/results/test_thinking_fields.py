@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.errors import RunMismatch
-from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.completion_row import CompletionRow
 from tests.harness.results.making import row
 
 
@@ -12,7 +12,7 @@ def test_thinking_and_the_ends_of_a_prompt_are_stored_and_read_again() -> None:
     stored = row("a", None, **fields)
     assert stored.prompt_ends == ((1, 1), (7,))
     assert stored.others == {}
-    assert SampleRow.from_json(stored.as_json(), "a row") == stored
+    assert CompletionRow.from_json(stored.as_json(), "a row") == stored
 
 
 def test_a_row_without_thinking_has_no_such_fields() -> None:

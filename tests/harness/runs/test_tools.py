@@ -13,8 +13,8 @@ from rewardkit import Sample, Verdict, evaluate, load_run
 from rewardkit.errors import UsageError
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.report.samples import pack
+from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.results.data_files import JsonLines, open_source
-from rewardkit.harness.results.sample_row import SampleRow, read_samples
 from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path / "run"
 
 
-def rows(folder: Path) -> list[SampleRow]:
+def rows(folder: Path) -> list[CompletionRow]:
     """The rows in the order of the data; replies come in any order."""
     return sorted(read_samples(folder), key=lambda row: row.id)
 

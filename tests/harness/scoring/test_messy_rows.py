@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rewardkit.errors import DataError
-from rewardkit.harness.results.sample_row import SampleRow, read_samples
+from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import ScoreResult, score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
@@ -31,7 +31,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def scored(
     folder: Path, rows: list[dict[str, Any]], fields: FileFields | None = None, **choice: Any
-) -> tuple[ScoreResult, list[SampleRow]]:
+) -> tuple[ScoreResult, list[CompletionRow]]:
     choice = choice or {"verifier": "math"}
     file = write(folder / "f.jsonl", rows)
     output = ScoreOutput(output_dir=folder / "out")

@@ -20,8 +20,8 @@ import rewardkit.harness.scoring.score as score_module
 from rewardkit import Bounded, Failure, Sample, Verdict
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.results import data_files
+from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.harness.results.data_files import open_source
-from rewardkit.harness.results.sample_row import read_samples
 from rewardkit.harness.results.summary import summarise
 from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.runs.progress import Reporter

@@ -9,14 +9,14 @@ from operator import attrgetter
 
 import pytest
 
-from rewardkit.harness.results.sample_row import SampleRow
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.summary import summarise
 from rewardkit.harness.scoring.tally import Tally
 
 GROUPS = ("level",)
 
 
-def row(number: int, completions: int, values: list[float]) -> SampleRow:
+def row(number: int, completions: int, values: list[float]) -> CompletionRow:
     dice = random.Random(number)
     correct = dice.choice([True, False, None])
     score = None if correct is None else 1.0 if correct else dice.choice(values)
@@ -43,7 +43,7 @@ def row(number: int, completions: int, values: list[float]) -> SampleRow:
         "flexible": dice.choice([None, {"correct": correct, "answer": "7", "parts": parts}]),
         "reference": "7",
     }
-    return SampleRow.from_json(fields, "a row")
+    return CompletionRow.from_json(fields, "a row")
 
 
 @pytest.mark.parametrize("completions", [1, 4])

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, methodcaller
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Point, Table
 from rewardkit.harness.results.measure import Measure, estimate, scale_of, values_by_problem
 from rewardkit.harness.results.metric import Metric, seed_spread
 from rewardkit.harness.results.names import words
 from rewardkit.harness.results.run_folder import natural
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.tables import Cell
 from rewardkit.verifiers.motion import (
     PREDICTED,
@@ -41,14 +41,14 @@ _BRACKETS = re.compile(r"\((-?[0-9][^(),]*)\)")
 """The brackets round a point with one coordinate, which a table does without."""
 
 Coordinates = tuple[float, ...]
-Groups = Mapping[str, Sequence[SampleRow]]  # the rows of each distribution
+Groups = Mapping[str, Sequence[CompletionRow]]  # the rows of each distribution
 
 
 @dataclass(frozen=True)
 class Prediction:
     """The five points of a reply, and the five true points."""
 
-    row: SampleRow
+    row: CompletionRow
     points: Sequence[Coordinates]
     targets: Sequence[Coordinates]
 
@@ -68,7 +68,7 @@ class Prediction:
         return mean_absolute_error(self.points[place], self.targets[place])
 
 
-def prediction_of(row: SampleRow) -> Prediction | None:
+def prediction_of(row: CompletionRow) -> Prediction | None:
     """The row's prediction; None unless it has five points in the required form and is judged."""
     points, targets = _read_points(row.verdict.answer or ""), _read_points(row.reference)
     if row.verdict.correct is None or len(targets) != PREDICTED:
@@ -78,7 +78,7 @@ def prediction_of(row: SampleRow) -> Prediction | None:
     return Prediction(row, points, targets)
 
 
-def _predictions_of(rows: Sequence[SampleRow]) -> list[Prediction]:
+def _predictions_of(rows: Sequence[CompletionRow]) -> list[Prediction]:
     return [prediction for row in rows if (prediction := prediction_of(row))]
 
 
@@ -91,7 +91,7 @@ def _read_points(text: str) -> list[Coordinates]:
 
 
 def _error(error_of: Callable[[Prediction], float]) -> Measure:
-    def value_of(row: SampleRow) -> float | None:
+    def value_of(row: CompletionRow) -> float | None:
         prediction = prediction_of(row)
         return None if prediction is None else error_of(prediction)
 
@@ -104,7 +104,7 @@ def _error(error_of: Callable[[Prediction], float]) -> Measure:
 
 
 def _within(bound: float) -> Measure:
-    def value_of(row: SampleRow) -> float | None:
+    def value_of(row: CompletionRow) -> float | None:
         if row.verdict.correct is None:
             return None
         prediction = prediction_of(row)
@@ -122,9 +122,9 @@ MEASURES = {
 """MSE, MAE and the error at each position, of predictions; shares below a bound, of all judged."""
 
 
-def motion_figures(rows: Sequence[SampleRow]) -> list[Figure]:
+def motion_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
     """Errors as table and bars, errors by position, predictions beside truth."""
-    groups: dict[str, list[SampleRow]] = defaultdict(list)
+    groups: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         name = str(row.columns.get("distribution", ""))
         groups[NAMES.get(name, name)].append(row)
@@ -208,7 +208,9 @@ def _baselines(groups: Groups) -> Table:
 
 
 def _of_baseline(
-    figure: Callable[[Sequence[float], Sequence[float]], float], degree: int | None, row: SampleRow
+    figure: Callable[[Sequence[float], Sequence[float]], float],
+    degree: int | None,
+    row: CompletionRow,
 ) -> float | None:
     """A figure of a baseline's prediction and the true points; None if the row lacks points."""
     import numpy as np
@@ -259,9 +261,9 @@ def _cell(metric: Metric | None) -> Cell:
     return metric.value if math.isfinite(metric.value) else "beyond measure"
 
 
-def _beside_truth(name: str, rows: Sequence[SampleRow]) -> Table:
+def _beside_truth(name: str, rows: Sequence[CompletionRow]) -> Table:
     """The first problems, each with the prediction of its first completion."""
-    first: dict[str, SampleRow] = {}
+    first: dict[str, CompletionRow] = {}
     for row in sorted(rows, key=lambda row: (natural(row.id), row.index)):
         first.setdefault(row.id, row)
     return Table(
@@ -274,7 +276,7 @@ def _beside_truth(name: str, rows: Sequence[SampleRow]) -> Table:
     )
 
 
-def _prediction_cells(row: SampleRow) -> list[Cell]:
+def _prediction_cells(row: CompletionRow) -> list[Cell]:
     prediction = prediction_of(row)
     error = math.inf if prediction is None else prediction.error
     return [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
-from rewardkit.harness.results.sample_row import SampleRow
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.harness.tasks.motion.task_figures import motion_figures
 from rewardkit.verifiers.motion import rendered
@@ -19,7 +19,7 @@ TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 def reply(
     identifier: str, predicted: Sequence[float] | None, where: str = "in", **more: Any
-) -> SampleRow:
+) -> CompletionRow:
     answer = None if predicted is None else rendered(predicted)
     failure = more.pop("failure", "no_answer" if predicted is None else None)
     columns = {"distribution": where, "points": [-4.0, -3.0, -2.0, -1.0, 0.0]}

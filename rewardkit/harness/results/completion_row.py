@@ -41,7 +41,7 @@ class SecondVerdict(BriefVerdict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleRow:
+class CompletionRow:
     """One completion with its verdict: a line of samples.jsonl."""
 
     key: str
@@ -79,7 +79,7 @@ class SampleRow:
     """Fields of the line that this version doesn't know."""
 
     @classmethod
-    def from_json(cls, value: object, place: str) -> SampleRow:
+    def from_json(cls, value: object, place: str) -> CompletionRow:
         """Convert a parsed line. RunMismatch names `place` if the line isn't a row."""
         try:
             fields = msgspec.convert(value, dict[str, Any])
@@ -120,13 +120,13 @@ _IF_KNOWN = (
     *("references", "tool_calls", "reasoning", "thinking_tokens", "cost"),
     *("prompt_ends", "label", "before", "second"),
 )
-_KNOWN = frozenset(SampleRow.__dataclass_fields__) - {"others"}  # not a field of the line
+_KNOWN = frozenset(CompletionRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
 SAMPLES = "samples.jsonl"
 
 
-def read_samples(path: Path) -> Iterator[SampleRow]:
+def read_samples(path: Path) -> Iterator[CompletionRow]:
     """Yield the rows of a run in the order written, without an incomplete last line."""
     try:
         with (path / SAMPLES).open("rb") as lines:
@@ -139,7 +139,7 @@ def read_samples(path: Path) -> Iterator[SampleRow]:
                     raise RunMismatch(
                         f"{path / SAMPLES}, line {number} isn't JSON: {error}"
                     ) from error
-                yield SampleRow.from_json(value, f"{path / SAMPLES}, line {number}")
+                yield CompletionRow.from_json(value, f"{path / SAMPLES}, line {number}")
     except FileNotFoundError:
         return
 
@@ -163,7 +163,7 @@ def replaced_rows(path: Path) -> frozenset[int]:
     return frozenset(replaced)
 
 
-def current_rows(path: Path) -> Iterator[SampleRow]:
+def current_rows(path: Path) -> Iterator[CompletionRow]:
     """Yield a run's rows in the order written, without the rows that later rows replace."""
     replaced = replaced_rows(path)
     return (row for number, row in enumerate(read_samples(path)) if number not in replaced)
