@@ -33,8 +33,8 @@ else:
     Texts = str | tuple[str, ...]
     """A list of texts, for which a file may have a single text."""
 
-Count = Annotated[int, Meta(ge=1)]
-NaturalNumber = Annotated[int, Meta(ge=0)]
+PositiveInt = Annotated[int, Meta(ge=1)]
+NonNegativeInt = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 

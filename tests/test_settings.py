@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.settings import Count, Share, Texts, read_section, read_value, read_values
+from rewardkit.settings import PositiveInt, Share, Texts, read_section, read_value, read_values
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from rewardkit.settings import Count, Share, Texts, read_section, read_value, re
         (tuple[str, ...], ["a"], ("a",)),
         (Texts, "a", ("a",)),
         (Texts, ["a", "b"], ("a", "b")),
-        (Count | None, None, None),
+        (PositiveInt | None, None, None),
         (dict[str, float], {"a": 2}, {"a": 2.0}),
         (Literal["auto"] | bool, True, True),
         (Any, object, object),
@@ -36,7 +36,7 @@ def test_a_value_becomes_its_type(kind: Any, value: object, expected: object) ->
     [
         (int, 2.0, "x is 2.0; it must be a whole number"),
         (int, True, "x is true; it must be a whole number"),
-        (Count | None, 0, "x is 0; it must be at least 1"),
+        (PositiveInt | None, 0, "x is 0; it must be at least 1"),
         (Share, 1.5, "x is 1.5; it must be from 0 to 1"),
         (Share, "1", "x is '1'; it must be a number"),
         (bool, 1, "x is 1; it must be true or false"),
@@ -56,7 +56,7 @@ def test_an_error_says_what_a_setting_takes(kind: Any, value: object, said: str)
 
 @dataclass(frozen=True)
 class Inner:
-    size: Count = 1
+    size: PositiveInt = 1
 
     def __post_init__(self) -> None:
         if self.size == 13:
@@ -87,6 +87,8 @@ def test_an_error_in_a_file_names_the_section(contents: dict[str, Any], said: st
 
 def test_a_route_spells_the_name() -> None:
     with pytest.raises(UsageError, match="^--size is 0;"):
-        read_values({"size": Count}, {"size": 0}, among="option", spell=lambda name: f"--{name}")
+        read_values(
+            {"size": PositiveInt}, {"size": 0}, among="option", spell=lambda name: f"--{name}"
+        )
     with pytest.raises(UnknownName, match="no option named 'sise'; did you mean 'size'"):
-        read_values({"size": Count}, {"sise": 0}, among="option")
+        read_values({"size": PositiveInt}, {"sise": 0}, among="option")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from rewardkit.settings import Count, NaturalNumber, Seconds, Share, about, types_of
+from rewardkit.settings import NonNegativeInt, PositiveInt, Seconds, Share, about, types_of
 from rewardkit.text.thinking import Thinking, ThinkingTags
 
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
@@ -26,7 +26,7 @@ class DataOptions:
         str | None, about("A JSONL, Parquet or CSV file with the data set's columns; or a hub id.")
     ] = None
     split: Annotated[str | None, about("The data set's split; by default the task's own.")] = None
-    limit: Annotated[Count | None, about("Number of problems; by default all.")] = None
+    limit: Annotated[PositiveInt | None, about("Number of problems; by default all.")] = None
     task_args: Annotated[Mapping[str, Any], about("A parameter of the task; repeatable.")] = field(
         default_factory=dict
     )
@@ -50,7 +50,7 @@ class PromptOptions:
     """The examples that prompts show, and how prompts are sent."""
 
     num_fewshot: Annotated[
-        NaturalNumber | None, about("Examples drawn from the train split, for few_shot and cot.")
+        NonNegativeInt | None, about("Examples drawn from the train split, for few_shot and cot.")
     ] = None
     fewshot_data: Annotated[
         str | None, about("A file to draw examples from, instead of the train split.")
@@ -69,12 +69,12 @@ class PromptOptions:
 class SamplingOptions:
     """How completions are drawn."""
 
-    num_samples: Annotated[Count, about("Completions per problem.", short="-n")] = 1
+    num_samples: Annotated[PositiveInt, about("Completions per problem.", short="-n")] = 1
     temperature: Annotated[
         Annotated[float, Meta(ge=0, le=100)], about("Sampling temperature; 0 is greedy.")
     ] = 0.0
     top_p: Annotated[SharePositive, about("Nucleus sampling; 1 is off.")] = 1.0
-    top_k: Annotated[NaturalNumber, about("Sample from the k most likely tokens; 0 is off.")] = 0
+    top_k: Annotated[NonNegativeInt, about("Sample from the k most likely tokens; 0 is off.")] = 0
     min_p: Annotated[
         Share, about("Drop tokens less likely than this share of the likeliest one; 0 is off.")
     ] = 0.0
@@ -88,9 +88,9 @@ class SamplingOptions:
         Annotated[float, Meta(ge=0.01, le=100)],
         about("Divides the logits of tokens in prompt and completion; 1 is off."),
     ] = 1.0
-    max_tokens: Annotated[Count | None, about("Longest completion; by default the task's own.")] = (
-        None
-    )
+    max_tokens: Annotated[
+        PositiveInt | None, about("Longest completion; by default the task's own.")
+    ] = None
     stop: Annotated[tuple[str, ...], about("Text that ends a completion; repeatable.")] = ()
     seed: Annotated[
         Annotated[int, Meta(ge=0, le=2**63 - 1)],
@@ -118,7 +118,7 @@ class ThinkingOptions:
         ),
     ] = None
     thinking_token_budget: Annotated[
-        NaturalNumber | None,
+        NonNegativeInt | None,
         about("Tokens after which vLLM, or a server that supports it, closes a thinking block."),
     ] = None
     reasoning_effort: Annotated[
@@ -133,11 +133,13 @@ class BackendOptions:
     backend: Annotated[
         str, about("auto, vllm, transformers, openai, replay, or a plugin's backend.")
     ] = "auto"
-    tensor_parallel_size: Annotated[Count, about("GPUs that share one model.")] = 1
-    data_parallel_size: Annotated[Count, about("Copies of the model, for vLLM; needs Ray.")] = 1
+    tensor_parallel_size: Annotated[PositiveInt, about("GPUs that share one model.")] = 1
+    data_parallel_size: Annotated[
+        PositiveInt, about("Copies of the model, for vLLM; needs Ray.")
+    ] = 1
     dtype: Annotated[str, about("auto, float32, bfloat16 or float16.")] = "auto"
     max_model_len: Annotated[
-        Count | None, about("Most tokens of prompt and completion together.")
+        PositiveInt | None, about("Most tokens of prompt and completion together.")
     ] = None
     gpu_memory_utilization: Annotated[
         SharePositive | None, about("Share of the GPU's memory that vLLM takes.")
@@ -207,7 +209,8 @@ class ClusterOptions:
         about("Use the Ray cluster at HOST:PORT; auto finds or starts one.", metavar="ADDRESS"),
     ] = None
     engines: Annotated[
-        Count | None, about("Copies of the model on the Ray cluster; by default all that fit.")
+        PositiveInt | None,
+        about("Copies of the model on the Ray cluster; by default all that fit."),
     ] = None
 
 

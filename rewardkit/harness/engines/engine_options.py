@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.settings import Count, read_value
+from rewardkit.settings import PositiveInt, read_value
 from rewardkit.text.thinking import ThinkingTags
 
 CLIENT_ARGUMENTS = (
@@ -75,7 +75,9 @@ class EngineOptions:
     def argument(self, name: str, default: int, *, backend: str) -> int:
         """The argument `name`, a whole number from 1. UsageError for any other value."""
         value = self.arguments.get(name, default)
-        count: int = read_value(Count, value, f"--backend-arg {name} of the {backend} backend")
+        count: int = read_value(
+            PositiveInt, value, f"--backend-arg {name} of the {backend} backend"
+        )
         return count
 
     def reject_arguments_but(self, known: Iterable[str], backend: str) -> None:

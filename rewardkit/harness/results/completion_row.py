@@ -14,7 +14,7 @@ import msgspec
 from rewardkit.errors import RunMismatch
 from rewardkit.records import LARGEST_COUNT, Verdict
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
+NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
 """An int from 0 to LARGEST_COUNT."""
 
 
@@ -47,7 +47,7 @@ class CompletionRow:
     key: str
     task: str
     id: str
-    index: Count
+    index: NonNegativeInt
     completion: str
     finish_reason: str
     reference: str
@@ -55,12 +55,12 @@ class CompletionRow:
     references: tuple[str, ...] = ()
     """Further right answers."""
     prompt: str | None = None
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
+    prompt_tokens: NonNegativeInt | None = None
+    completion_tokens: NonNegativeInt | None = None
     columns: Mapping[str, Any] = field(default_factory=dict)
     reasoning: str = ""
     """Thinking that the server returned separately from the completion."""
-    thinking_tokens: Count | None = None
+    thinking_tokens: NonNegativeInt | None = None
     """Tokens of thinking, in the completion or separate from it; None without any."""
     cost: Annotated[float, msgspec.Meta(ge=0, lt=1e300)] | None = None
     """What a server charged for the completion; None where that is unknown."""

@@ -34,7 +34,7 @@ from rewardkit.harness.results.model_folder import (
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
-from rewardkit.settings import Count, read_value
+from rewardkit.settings import PositiveInt, read_value
 
 Row = dict[str, Any]
 IDENTIFIERS = ("id", "unique_id")
@@ -644,7 +644,7 @@ def problems(
     """
     if count is None:
         return task.load(data=data, split=split, seed=seed)
-    read_value(Count, count, "the count")
+    read_value(PositiveInt, count, "the count")
     if data is None and (sized := extras(task).sized):
         task = sized(split, count)
     samples = task.load(data=data, split=split, seed=seed)

@@ -25,13 +25,13 @@ FORMAT = 1
 """Version of the files of runs and trainings, which run.json and training.json state as `format`.
 It is raised when code of the version before could not read them."""
 
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 Number = Annotated[float, msgspec.Meta(gt=-1e300, lt=1e300)]
 
 
 class _TaskRecord(TypedDict, total=False):
-    samples: Count
-    num_samples: Count
+    samples: NonNegativeInt
+    num_samples: NonNegativeInt
     group_by: list[str]
     prompt: str | None
     reading: str | None
@@ -59,18 +59,18 @@ class _Metric(TypedDict):
     value: Number
     low: Number
     high: Number
-    count: Count
+    count: NonNegativeInt
 
 
 class _TaskSummary(TypedDict):
-    problems: Count
-    completions: Count
-    judged: Count
-    unjudged: Count
-    truncated: Count
+    problems: NonNegativeInt
+    completions: NonNegativeInt
+    judged: NonNegativeInt
+    unjudged: NonNegativeInt
+    truncated: NonNegativeInt
     metrics: dict[str, _Metric]
     groups: dict[str, dict[str, _Metric]]
-    failures: dict[str, Count]
+    failures: dict[str, NonNegativeInt]
     lengths: NotRequired[dict[str, dict[str, Number]]]
     examples: NotRequired[dict[str, list[str]]]
     figures: NotRequired[list[dict[str, Any]]]

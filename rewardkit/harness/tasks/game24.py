@@ -20,7 +20,7 @@ from rewardkit.harness.results.names import words
 from rewardkit.harness.results.rates import RATES, kind_of, length_bucket
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
-from rewardkit.settings import Count, read_value
+from rewardkit.settings import PositiveInt, read_value
 from rewardkit.verifiers.game24 import (
     HIGHEST,
     TARGET,
@@ -289,7 +289,7 @@ class Game24Task:
 
     def __post_init__(self) -> None:
         for name in ("highest", "test"):
-            read_value(Count, getattr(self, name), name)
+            read_value(PositiveInt, getattr(self, name), name)
         if self.highest > HIGHEST:
             raise UsageError(f"highest is {self.highest}; the numbers are cards, 1 to {HIGHEST}")
         if self.unsolvable and self.wording is WORDING:

@@ -20,7 +20,7 @@ from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.results.summary import TaskSummary
 from rewardkit.harness.runs.options import EvalOptions, resolved_tasks
 from rewardkit.protocols import Task
-from rewardkit.settings import Count, Share, read_value, read_values
+from rewardkit.settings import PositiveInt, Share, read_value, read_values
 from rewardkit.text.printable import get_logger
 from rewardkit.trainers.evaluation.live_evaluation import (
     LiveCheckpoint,
@@ -285,6 +285,6 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 def _check(*, every: int, batch_size: int, truncation_share: float) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtra.needing("matplotlib", "figures", "eval_curve.png")
-    read_value(Count, every, "every")
-    read_value(Count, batch_size, "batch_size")
+    read_value(PositiveInt, every, "every")
+    read_value(PositiveInt, batch_size, "batch_size")
     read_value(Share, truncation_share, "truncation_share")

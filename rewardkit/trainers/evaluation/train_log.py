@@ -23,7 +23,7 @@ from rewardkit.errors import DataError
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
 from rewardkit.harness.results.completion_row import CompletionRow
-from rewardkit.harness.results.documents import Count
+from rewardkit.harness.results.documents import NonNegativeInt
 from rewardkit.harness.results.files import finite, replace_text
 from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.names import reward_words
@@ -301,7 +301,7 @@ frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metric
 
 
 class _Entry(TypedDict):
-    step: Count
+    step: NonNegativeInt
     logs: dict[str, Any]
     evaluation: dict[str, Any]
     warnings: list[str]

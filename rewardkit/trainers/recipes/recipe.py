@@ -18,8 +18,8 @@ from rewardkit.harness.options import CALLBACK_TYPES, DEFAULTS
 from rewardkit.harness.results.files import read_toml
 from rewardkit.parameters import parameter_types
 from rewardkit.settings import (
-    Count,
-    NaturalNumber,
+    NonNegativeInt,
+    PositiveInt,
     Seconds,
     Share,
     read_section,
@@ -30,7 +30,7 @@ from rewardkit.settings import (
 )
 from rewardkit.trainers.objectives import EPS, Schedule
 
-Weights = tuple[tuple[NaturalNumber, float], ...]
+Weights = tuple[tuple[NonNegativeInt, float], ...]
 SFT = "sft"
 """The trainer of supervised recipes, and the section of its settings."""
 
@@ -41,12 +41,12 @@ class DataSettings:
 
     file: str | None = None
     split: str = "train"
-    limit: Count | None = None
+    limit: PositiveInt | None = None
     seed: int = 0
     """Seed of the task's problems, in training and evaluation: two seeds may share problems."""
-    max_prompt_length: Count | None = None
+    max_prompt_length: PositiveInt | None = None
     """Tokens; longer prompts are left out."""
-    max_total_length: Count | None = None
+    max_total_length: PositiveInt | None = None
     """Tokens of prompt and completion, where max_completion_length isn't set and the worked
     replies fit. SFT leaves out longer rows."""
     long: Share = 0.0
@@ -98,7 +98,7 @@ class MomentumSettings(Schedule):
 class CallbackSettings:
     """EvaluationCallback's own arguments; with `every` 0 there is no evaluation."""
 
-    every: NaturalNumber = 10
+    every: NonNegativeInt = 10
     batch_size: int = 64
     metric: str = "accuracy"
     keep_best: bool = True

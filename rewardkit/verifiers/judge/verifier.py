@@ -36,7 +36,7 @@ from rewardkit.errors import BackendError, Unavailable, UsageError
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Failure, Sample, Sampling, Verdict
-from rewardkit.settings import Count, Seconds
+from rewardkit.settings import PositiveInt, Seconds
 from rewardkit.text.redaction import redact, remember_url
 from rewardkit.text.thinking import text_to_read
 from rewardkit.text.transcripts import model_text, question_in
@@ -173,7 +173,7 @@ class Judge(Verifier):
     votes: Annotated[int, Meta(ge=1, le=99)] = 1
     timeout: Seconds = 60.0
     budget: Seconds | None = None
-    concurrency: Count | None = None
+    concurrency: PositiveInt | None = None
     input_price: float | None = None
     output_price: float | None = None
     audit: str = ""

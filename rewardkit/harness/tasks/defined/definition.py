@@ -17,7 +17,15 @@ from msgspec.structs import replace
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.options import SamplingOptions, ThinkingOptions
 from rewardkit.harness.results.files import read_toml
-from rewardkit.settings import Count, NaturalNumber, Seconds, Texts, about, read_section, types_of
+from rewardkit.settings import (
+    NonNegativeInt,
+    PositiveInt,
+    Seconds,
+    Texts,
+    about,
+    read_section,
+    types_of,
+)
 from rewardkit.text.thinking import Thinking
 
 # by itself it is pickled by name, for which pickle looks into all modules and imports lazy ones
@@ -141,7 +149,7 @@ class WordingSection(Section, frozen=True, kw_only=True):
 class FewshotSection(Section, frozen=True, kw_only=True):
     """The examples that prompts such as few_shot and cot show."""
 
-    count: Annotated[NaturalNumber | UnsetType, about("How many; by default none are drawn.")] = (
+    count: Annotated[NonNegativeInt | UnsetType, about("How many; by default none are drawn.")] = (
         UNSET
     )
     split: Annotated[str, about("The split that they are drawn from.")] = "train"
@@ -174,7 +182,7 @@ class TaskDefinition(Section, frozen=True, kw_only=True):
 
     name: Annotated[str, about("What you type; by default the file's name.")] = ""
     prompt: Annotated[str, about("A prompt's name, or a Jinja2 file beside the TOML file.")] = ""
-    max_tokens: Annotated[Count, about("The longest completion.")] = 2048
+    max_tokens: Annotated[PositiveInt, about("The longest completion.")] = 2048
     thinking: Annotated[
         Thinking | UnsetType,
         about("How to read a thinking block; by default as the verifier declares."),
@@ -183,7 +191,7 @@ class TaskDefinition(Section, frozen=True, kw_only=True):
         Seconds | UnsetType,
         about("Seconds for a verdict; by default the verifier's own deadline, or 1."),
     ] = UNSET
-    limit: Annotated[Count | UnsetType, about("Number of problems; by default all.")] = UNSET
+    limit: Annotated[PositiveInt | UnsetType, about("Number of problems; by default all.")] = UNSET
     group_by: Annotated[Texts, about("Columns by which accuracy is reported separately.")] = ()
     filter: Annotated[
         Mapping[str, Any],

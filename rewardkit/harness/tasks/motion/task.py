@@ -26,7 +26,7 @@ from rewardkit.harness.tasks.motion.laws import (
 from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
-from rewardkit.settings import Count, read_value
+from rewardkit.settings import PositiveInt, read_value
 from rewardkit.verifiers.motion import (
     DIMENSIONS,
     MotionFlexible,
@@ -125,7 +125,7 @@ class MotionTask:
                 f"dimensions is {self.dimensions!r}; a point has 1, 2 or 3 coordinates"
             )
         for name in ("train", "test"):
-            read_value(Count, getattr(self, name), name)
+            read_value(PositiveInt, getattr(self, name), name)
         for name in RANGES:
             if getattr(self, name) is not None:
                 limits = _checked_range(name, getattr(self, name))
