@@ -87,7 +87,7 @@ def _text(name: str) -> str:
     return (LIBRARIES / name).read_text(encoding="utf-8")
 
 
-LEVEL = 2
+COMPRESSION = 2
 """Level of gzip: takes a tenth of level 6's time and a quarter more bytes."""
 
 ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -108,7 +108,7 @@ def for_html(value: Any) -> str:
 
 def compressed(value: Any) -> str:
     """Return gzipped JSON in base64."""
-    return base64.b64encode(gzip.compress(as_json(value).encode(), LEVEL, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(as_json(value).encode(), COMPRESSION, mtime=0)).decode()
 
 
 ASSETS = Path(__file__).parent / "assets"

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import TypeVar
 
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
-from rewardkit.harness.results.metric import LEVEL, Metric, wilson
+from rewardkit.harness.results.metric import CONFIDENCE, Metric, wilson
 from rewardkit.records import Verdict
 from rewardkit.tables import Table
 from rewardkit.verdict_tables import WORD, short_text
@@ -136,5 +136,5 @@ def kappa(counts: Mapping[tuple[Category, Category], int]) -> Metric | None:
         else:
             variance += share * (columns[row] + rows[column]) ** 2 * (1 - value) ** 2
     error = math.sqrt(max(0.0, variance) / total) / (1 - chance)
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
+    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
     return Metric(value, max(-1.0, value - reach), min(1.0, value + reach), total)

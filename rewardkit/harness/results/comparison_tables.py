@@ -23,7 +23,7 @@ from rewardkit.tables import Line, Table
 MOST_FLIPS = 10
 """How many changed problems are listed in each direction."""
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 """The p-value below which a difference counts as significant; it matches the 95% intervals."""
 
 MOST_GROUPS = 5
@@ -184,7 +184,7 @@ def _without_value(comparison: TaskComparison) -> str:
 
 
 def _verdict(comparison: TaskComparison) -> str:
-    confirmed = comparison.p_adjusted < LEVEL
+    confirmed = comparison.p_adjusted < SIGNIFICANCE
     if not comparison.is_worse() and not comparison.is_better():
         if confirmed:
             return "a difference by the test, but not by its interval"

@@ -10,7 +10,7 @@ from itertools import accumulate, groupby, islice
 from operator import itemgetter, ne
 from statistics import NormalDist, fmean, pstdev
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 
 CAUTION = 2
 """Values added to the variance. In simulations of 800 runs over 20 problems, the 95% intervals
@@ -76,7 +76,7 @@ def wilson(rate: float, count: float) -> Interval:
     E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209. It equals scipy.stats's figure and is written
     out because that import takes a second of every run. `count` may be fractional.
     """
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     shrink = 1 + z * z / count
     centre = (rate + z * z / (2 * count)) / shrink
     half = z * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count)) / shrink
@@ -90,7 +90,7 @@ def clopper_pearson(errors: int, count: int) -> tuple[float, float]:
     """
     from scipy.stats import binomtest
 
-    interval = binomtest(errors, count).proportion_ci(LEVEL, method="exact")
+    interval = binomtest(errors, count).proportion_ci(CONFIDENCE, method="exact")
     return float(interval.low), float(interval.high)
 
 
@@ -215,7 +215,7 @@ def _reach(values: Sequence[float]) -> float:
 
     degrees = len(values) - 1
     variance = sum_of_squares(values) / degrees
-    return float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(variance / len(values))
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / len(values))
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
 POWER = 0.8
 """The chance of finding the difference, by convention."""
 
-_REACH = NormalDist().inv_cdf((1 + LEVEL) / 2) + NormalDist().inv_cdf(POWER)
+_REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) + NormalDist().inv_cdf(POWER)
 """How many standard errors a difference must be, to be found with this level and power."""
 
 
