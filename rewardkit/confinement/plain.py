@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-DEEPEST = 100
+DEEPEST_NESTING = 100
 """Levels of nesting."""
 LARGEST = 2**24
 """Bytes of a value's text."""
@@ -50,7 +50,7 @@ class TooLarge(Opaque):
 
 def encode(value: object) -> bytes:
     """Return the text of a plain value. Raises Opaque for any other."""
-    text = json.dumps(_packed(value, DEEPEST), ensure_ascii=False)
+    text = json.dumps(_packed(value, DEEPEST_NESTING), ensure_ascii=False)
     return _bounded(text.encode("utf-8", "surrogatepass"))
 
 
@@ -61,7 +61,7 @@ def decode(text: bytes) -> Any:
     """
     _bounded(text)
     try:
-        return _unpacked(json.loads(text.decode("utf-8", "surrogatepass")), DEEPEST)
+        return _unpacked(json.loads(text.decode("utf-8", "surrogatepass")), DEEPEST_NESTING)
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         raise Opaque(f"not the text of a plain value: {error}") from None
     except RecursionError:
@@ -95,7 +95,7 @@ def _packed(value: Any, depth: int) -> object:
     if kind is int:
         return value if value.bit_length() < _BITS else {"int": hex(value)}
     if depth == 0:
-        raise TooLarge(f"a value of more than {DEEPEST} levels")
+        raise TooLarge(f"a value of more than {DEEPEST_NESTING} levels")
     if kind is list:
         return _each(value, depth)
     if kind in _PARTS:
@@ -169,7 +169,7 @@ def _unpacked(data: Any, depth: int) -> Any:
     if type(data) in _SCALARS:
         return data
     if depth == 0:
-        raise TooLarge(f"a value of more than {DEEPEST} levels")
+        raise TooLarge(f"a value of more than {DEEPEST_NESTING} levels")
     if type(data) is list:
         if set(map(type, data)) <= _SCALARS:
             return data

@@ -66,7 +66,7 @@ from rewardkit.text.redaction import redact
 
 TRAINING = "training.json"
 
-DEEPEST = 6
+DEEPEST_FOLDER = 6
 """Maximum depth of a run below the folder."""
 
 IDLE_SECONDS = 120
@@ -101,7 +101,7 @@ def folders_below(folder: Path) -> Iterator[Path]:
         is_shown = not {RUN, SAMPLES, TRAINING}.isdisjoint(files)
         if is_shown:
             yield path
-        if is_shown or len(path.relative_to(folder).parts) == DEEPEST:
+        if is_shown or len(path.relative_to(folder).parts) == DEEPEST_FOLDER:
             inside.clear()
         inside.sort(key=natural)
 

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 MOST_ITEMS = 10_000
 """Maximum number of completions in a request."""
 
-DEEPEST = 64
+DEEPEST_NESTING = 64
 """Maximum number of lists and objects inside one another."""
 
 MOST_VALUES = 500_000
@@ -114,7 +114,7 @@ def _parsed(body: bytearray) -> object:
         raise HTTPException(400, f"the body isn't JSON: {error}") from error
     if _too_deep(content):
         raise HTTPException(
-            422, f"the body has more than {DEEPEST} lists and objects inside one another"
+            422, f"the body has more than {DEEPEST_NESTING} lists and objects inside one another"
         )
     return content
 
@@ -136,7 +136,7 @@ def _separators(text: str) -> int:
 def _too_deep(content: object) -> bool:
     """Whether code that follows the nesting, such as pickle's, might exceed the stack."""
     level = [content]
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST_NESTING):
         inner: list[object] = []
         for value in level:
             if isinstance(value, dict):

@@ -28,7 +28,7 @@ from rewardkit.confinement import (
     refusal,
 )
 from rewardkit.confinement.jobs import KeeperSocket
-from rewardkit.confinement.plain import DEEPEST, TooLarge, decode, encode
+from rewardkit.confinement.plain import DEEPEST_NESTING, TooLarge, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
 from tests.confinement.hacking_programs import SEND, TRUNCATE
 from tests.confinement.levels import CONFINING, eventually, works
@@ -203,7 +203,7 @@ def deep(levels: int) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    "value", [object(), len, deep(DEEPEST), [type], "x" * 2**24, iter(int, 1), [0] * 2**22]
+    "value", [object(), len, deep(DEEPEST_NESTING), [type], "x" * 2**24, iter(int, 1), [0] * 2**22]
 )
 def test_other_values_do_not_cross(value: object) -> None:
     with pytest.raises(Opaque):

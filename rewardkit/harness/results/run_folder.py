@@ -92,7 +92,7 @@ def _end(run: Path) -> int:
         return 0
 
 
-DEEPEST = 2
+DEEPEST_RUN = 2
 """Maximum depth of a run below the named folder: OUT/evaluation/step-000010 is at 2."""
 
 
@@ -105,7 +105,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} isn't a folder; give one that `rewardkit eval` wrote")
-        runs = _runs_in(folder, DEEPEST)
+        runs = _runs_in(folder, DEEPEST_RUN)
         if not runs:
             raise UsageError(
                 f"{folder} holds no run: neither it nor a folder in it has a {SAMPLES}; "

@@ -243,7 +243,7 @@ LONGEST_NUMBER = 1_000
 HIGHEST_EXPONENT = 2_000
 """Largest power of ten in scientific notation."""
 
-DEEPEST = 60
+DEEPEST_NESTING = 60
 """Levels of brackets, powers and functions inside each other."""
 
 _END = Token("end of text", "")
@@ -359,7 +359,7 @@ class Tokens:
     def __enter__(self) -> None:
         """Go one level down, for the length of a `with` block."""
         self.level += 1
-        if self.level > DEEPEST:
+        if self.level > DEEPEST_NESTING:
             raise UnreadableError("too deep to be an answer")
 
     def __exit__(self, *_: object) -> None:
