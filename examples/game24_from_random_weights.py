@@ -10,7 +10,7 @@ Reinforcement learning needs a mistake to correct: three of four demonstrations 
 with their last step alone, 4 * 6 = 24, as in train_game24_tiny.py. The model learns a few hands by
 heart, so that a minute is enough. It does not learn to play hands that are new to it.
 
-Prints accuracy, unfinished and error rates and the mean score on these hands over the steps of
+Prints accuracy, unfinished and wrong rates and the mean score on these hands over the steps of
 both trainings. Everything else is in the folders `sft` and `grpo` of the output.
 """
 

@@ -1,1 +1,1 @@
-"""A run as one page."""
+"""The page of a run; curves, exports, tracking."""

@@ -1,1 +1,1 @@
-"""Files: run folders, rows, data files, checkpoints."""
+"""Results: run folders, rows and data files; rates, intervals, comparison."""

@@ -25,7 +25,7 @@ UNJUDGED = "unjudged and left out of the means"
 
 
 def words(key: str) -> str:
-    """The words for a metric, a count, a failure or another key: `error_rate` is "error rate"."""
+    """The words for a metric, a count, a failure or another key: `error_rate` is "wrong rate"."""
     if key.endswith(FLEXIBLE):
         return f"{words(key.removesuffix(FLEXIBLE))}, flexible"
     if key.startswith(PART):
