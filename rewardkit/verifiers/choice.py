@@ -13,6 +13,7 @@ from rewardkit.verifiers.exact import Normalisation, unwrapped
 from rewardkit.verifiers.reading import answer_block, boxes
 from rewardkit.verifiers.stated import (
     LAST_PART,
+    LATIN,
     Found,
     Reading,
     language_of,
@@ -36,7 +37,7 @@ _WRAP = (
 )
 _ARTICLE = r"(?!\s+(?!(?:and|or|as|because|but|by|due|for|from|given|is|not|since|with)\b)[a-z])"
 _STATED_LETTER = (
-    rf"(?:(?P<upper>[B-HJ-Z]|[AI]{_ARTICLE})(?![A-Za-z0-9'’^+]|_[A-Za-z0-9{{]|-\w)"
+    rf"(?:(?P<upper>[B-HJ-Z]|[AI]{_ARTICLE})(?![{LATIN}0-9'’^+]|_[A-Za-z0-9{{]|-\w)"
     r"|(?P<lower>[a-j])(?=[).\]}*$_）\s]{0,8}(?:\Z|\n)|[)）\]]))"
 )
 _OFFER = re.compile(rf"{_WRAP}{{0,12}}{_STATED_LETTER}")
@@ -60,7 +61,7 @@ _SUBJECT_FIRST = re.compile(  # A and C are too big
 _SEVERAL = re.compile(rf"{_WRAP}{{0,12}}([A-J](?:(?:,|,?\s(?:and|or))\s[A-J]){{1,9}})(?=\sare\b)")
 _MENTION = re.compile(
     r"(?:(?:\b[Oo]ption|\b[Cc]hoice|\b[Ll]etter|\b(?:choose|pick|select|go\swith))\s{1,4}[*(\"'$]{0,4}|(?<!\S)[*$]{0,3}\(|\*\*)"
-    r"(?P<letter>[A-Z])(?![A-Za-z0-9'’])"
+    rf"(?P<letter>[A-Z])(?![{LATIN}0-9'’])"
 )
 _ENDING = re.compile(
     r"(?:\b(?:is|are|be|(?i:so|hence|thus|therefore),?|choose|pick|select|with|get|leav(?:es|ing)"

@@ -38,11 +38,15 @@ _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
 _SENTENCE_END = re.compile(r"(?<!\.[a-zA-Z])[.!?]+(?=[\s*\"”')\]]|\Z)|[。！？]|\n+")
 _REMARK = re.compile(
-    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was) correct|</s>|\[END\]|<eos>"
+    r"(?:\s*(?:I hope (?:it|this|that) (?:is|was|helps)(?: correct)?|</s>|\[END\]|<eos>"
+    r"|(?:Please )?(?:let me know|feel free to ask) if you (?:have|need) [^.!?\n]{1,60}"
     r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
     re.IGNORECASE,
 )
 _WRAPPING = r"[\s*_`:：=,，>→]"
+LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
+"""The letters of the Latin script and their accents, for a class: CJK words may follow B."""
+
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _VALUE = re.compile(rf"[0-9{_MASK}]")
 _MARKS = " \t\r\n*_`"
@@ -104,12 +108,12 @@ class Language:
             announcement=compiled(words("announcement")),
             copula=compiled(
                 rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
-                rf"|(?={_MASK}|(?-i:[A-J])(?![A-Za-z'’])))"
+                rf"|(?={_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
             ),
             filler=compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*"),
             opening=compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*"),
             it=compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}"),
-            verb=compiled(rf"{words('verb')}|[=:：]|≈"),
+            verb=compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈"),
             conclusion=compiled(rf"[\s*_]*{words('conclusion')}"),
             check=compiled(rf"\W*{words('check')}"),
             lead=compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*"),

@@ -53,6 +53,9 @@ def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
         ("The answer is 7.", "7"),
         ("So they need 7 chairs.", "7"),
         ("7 is the answer.", "7"),
+        ("It takes 7 minutes. Let me know if you have any questions!", "7"),
+        ("It takes 7 minutes. Let me know if it is wrong.", None),
+        ("It takes about 7 minutes. I hope this helps!", None),
         ("The answer is 9. Oops, it should be 7.", "7"),
         ("The answer is 9. On second thought, 7.", "7"),
         ("Is the answer 9? Hard to say.", None),
@@ -158,6 +161,16 @@ LONG = {
     "lines": "it is 7\n",
     "dollars": "$",
 }
+
+
+def test_a_run_of_signs_is_one_sign() -> None:
+    places = []
+
+    def nothing(text: str, start: int, end: int) -> None:
+        places.append(start)
+
+    assert stated("So x " + "=" * 900 + " y!", nothing) is None
+    assert len(places) < 10
 
 
 @pytest.mark.slow

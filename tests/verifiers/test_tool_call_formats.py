@@ -476,6 +476,7 @@ _HOSTILE = [
     "<start_function_call>call:f{s:<escape>" * 30_000,
     "<|tool_call_begin|>" + "f" * 1_000_000,
     "f(" * 400_000,
+    "f-" * 400_000,
     "f(n=3\n" * 100_000,
     '{"name": ' * 100_000,
     'f{"n": ' * 100_000,

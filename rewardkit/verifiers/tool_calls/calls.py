@@ -418,7 +418,7 @@ _NAMED = re.compile(_MISTRAL)
 _read_named = _named_shape(_MISTRAL).read
 _START = re.compile(
     r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters|tool_name|tool_call_id)"\s*:)
-    |(?<![\w.])(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
+    |(?<![\w.])(?<![\w.-]-)(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
     re.VERBOSE,
 )
 _LINE_END = re.compile(r"[\])}`;,*\t ]*(?=\n|\Z)")
