@@ -25,7 +25,8 @@ def with_parameters(name: str, loaded: Any, parameters: Mapping[str, object]) ->
         loaded = loaded.function
     if not isinstance(loaded, type) and not parameters:
         return as_verifier(loaded)
-    return as_verifier(set_parameters("verifier", name, loaded, parameters), loaded)
+    made = set_parameters("verifier", name, loaded, parameters)
+    return as_verifier(made, loaded if isinstance(made, functools.partial) else made)
 
 
 def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, object]) -> Any:

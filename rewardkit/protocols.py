@@ -122,7 +122,10 @@ class Verifier:
 
 
 class FunctionVerifier(Verifier):
-    """A callable that isn't a `Verifier`, async or not, with what `declaring` declares."""
+    """A callable that isn't a `Verifier`, async or not, with what `declaring` declares.
+
+    A method in place of a `Verifier`'s value, or a value in place of a method, means another thing.
+    """
 
     def __init__(self, function: Any, declaring: Any) -> None:
         self.function = function
@@ -130,7 +133,9 @@ class FunctionVerifier(Verifier):
         self._is_async = iscoroutinefunction(called) or iscoroutinefunction(type(called).__call__)
         for name in dir(Verifier):
             if name != "members" and not name.startswith("_") and hasattr(declaring, name):
-                setattr(self, name, getattr(declaring, name))
+                value = getattr(declaring, name)
+                if callable(value) == callable(getattr(Verifier, name)):
+                    setattr(self, name, value)
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
         import asyncio

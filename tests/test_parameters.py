@@ -15,8 +15,10 @@ import rewardkit
 from rewardkit import Registry, Sample, hookimpl
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks.scoring import scorer
+from rewardkit.judging import judge_many
 from rewardkit.parameters import with_parameters
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import Verifier, as_verifier, overrides
+from rewardkit.records import Verdict
 from rewardkit.resolve import resolve
 from tests.support.commands import rewardkit as command_line
 
@@ -61,6 +63,29 @@ class Initialised:
 
     def __call__(self, text: str, sample: Sample, /) -> bool:
         return True
+
+
+class Underived:
+    """A class of a plugin's with attributes of a `Verifier`'s names, some of another meaning."""
+
+    reads = ("boxed",)
+    stages = ("first", "second")
+    notes = None
+
+    def __init__(self, strict: bool = False) -> None:
+        self.strict = strict
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return text == sample.reference
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict:
+        return Verdict.of(self(text, sample))
+
+    def explain(self, text: str, sample: Sample, /) -> list[tuple[str, str]]:
+        return [("strict", str(self.strict))]
+
+    def reads_list(self) -> list[str]:
+        return []
 
 
 class Plugin:
@@ -179,3 +204,23 @@ def test_every_route_refuses_the_same_value(tmp_path: Path) -> None:
         end = command_line(*command)
         assert end.status == 2
         assert SAID in end.err
+
+
+@pytest.mark.parametrize("parameters", [{}, {"strict": True}])
+def test_a_class_that_is_not_derived_keeps_its_methods(parameters: dict[str, object]) -> None:
+    verifier = with_parameters("it", Underived, parameters)
+    assert verifier.reads == ("boxed",)
+    assert verifier.explain("4", Sample("4")) == [("strict", str(bool(parameters)))]
+    assert overrides(verifier, "quick")
+    verdicts = judge_many(verifier, [("4", Sample("4")), ("5", Sample("4"))])
+    assert [verdict.correct for verdict in verdicts] == [True, False]
+
+
+def test_attributes_of_another_meaning_change_no_verdict() -> None:
+    verifier = as_verifier(Underived())
+    assert not any(overrides(verifier, name) for name in ("stages", "notes"))
+    several = Sample("4", references=("5",))
+    assert [one.correct for one in judge_many(verifier, [("5", several), ("6", several)])] == [
+        True,
+        False,
+    ]

@@ -10,7 +10,7 @@ import re
 import types
 import warnings as _warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = ["approx", "fail", "fixture", "main", "mark", "param", "raises", "warns"]
 
@@ -108,9 +108,13 @@ def _is_near(actual: Any, expected: Any, rel: Any, abs_: Any, nan_ok: bool) -> b
     return math.isfinite(size) and bool(distance <= max(relative, 1e-12 if abs_ is None else abs_))
 
 
-def fail(reason: str = "", pytrace: bool = True) -> None:
+class Failed(BaseException):
+    """A test has failed: none that it catches as the program's `Exception`."""
+
+
+def fail(reason: str = "", pytrace: bool = True) -> NoReturn:
     """Fail the test."""
-    raise AssertionError(reason)
+    raise Failed(reason)
 
 
 def main(*_: object, **__: object) -> int:
@@ -196,7 +200,7 @@ def run_test(owner: Any, name: str) -> None:
         owner.setUpClass()
         owner(name).debug()
         return
-    function = vars(owner)[name] if is_class else owner[name]
+    function = getattr(owner, name) if is_class else owner[name]
     function = getattr(function, "__func__", function)
     marked = [*getattr(owner, "_parameters", []), *getattr(function, "_parameters", [])]
     for rows in itertools.product(*marked):

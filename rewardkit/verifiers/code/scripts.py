@@ -315,20 +315,20 @@ def pytest_calls(source: str) -> list[str]:
     """
     tree = parsed_program(source)
     calls = []
+    tests_of: dict[str, list[str]] = {}
+    unittests: set[str] = set()
     for node in tree.body:
-        is_class = isinstance(node, ast.ClassDef)
-        for test in node.body if isinstance(node, ast.ClassDef) else [node]:
-            name = getattr(test, "name", "")
-            if isinstance(test, ast.AsyncFunctionDef) and name.startswith("test"):
-                raise ValueError(f"async tests such as {name} can't be run")
-            if isinstance(test, ast.FunctionDef) and _SET_UPS.fullmatch(name):
-                raise ValueError(f"the tests have a function {name}, which can't be run")
-            if not isinstance(test, ast.FunctionDef) or not name.startswith("test"):
+        names = _tests_in(node.body if isinstance(node, ast.ClassDef) else [node])
+        owner = "globals()"
+        if isinstance(node, ast.ClassDef):
+            owner, bases = node.name, [*map(ast.unparse, node.bases)]
+            inherited = [name for base in bases for name in tests_of.get(base, [])]
+            names = tests_of[owner] = list(dict.fromkeys([*inherited, *names]))
+            if any(base in unittests or base not in {*tests_of, *_NO_TESTS} for base in bases):
+                unittests.add(owner)
+            if owner not in unittests and not owner.startswith("Test"):
                 continue
-            owner = node.name if isinstance(node, ast.ClassDef) else "globals()"
-            if is_class and not _has_tests(node):
-                continue
-            calls.append(f"_pytest.run_test({owner}, {name!r})")
+        calls += [f"_pytest.run_test({owner}, {name!r})" for name in names]
     if not calls:
         raise ValueError("the tests have no function test_…")
     unknown = next(filter(None, map(_not_offered, ast.walk(tree))), "")
@@ -337,9 +337,26 @@ def pytest_calls(source: str) -> list[str]:
     return calls
 
 
-def _has_tests(node: ast.stmt) -> bool:
-    """Whether a class has tests: pytest's are called Test…, those of unittest have a base."""
-    return isinstance(node, ast.ClassDef) and (node.name.startswith("Test") or bool(node.bases))
+_NO_TESTS = {"object", "ABC", "abc.ABC"}
+"""Bases of classes whose tests run only in classes that are called Test…"""
+
+
+def _tests_in(body: Sequence[ast.stmt]) -> list[str]:
+    """The tests of a module or a class. ValueError for those that can't be run."""
+    tests = []
+    for node in body:
+        name = getattr(node, "name", "")
+        if isinstance(node, ast.AsyncFunctionDef) and name.startswith("test"):
+            raise ValueError(f"async tests such as {name} can't be run")
+        if isinstance(node, ast.FunctionDef):
+            if _SET_UPS.fullmatch(name):
+                raise ValueError(f"the tests have a function {name}, which can't be run")
+            tests += [name] * name.startswith("test")
+        else:
+            inner = [one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
+            if nested := next((one for one in inner if one.startswith("test")), ""):
+                raise ValueError(f"the test {nested} is inside of another statement, and isn't run")
+    return tests
 
 
 def _not_offered(node: ast.AST) -> str:

@@ -90,6 +90,22 @@ RUN = {
     "class TestAdd(TestCase):\n    @classmethod\n    def setUpClass(cls):\n        cls.a = 1\n"
     "    def test_add(self):\n        with self.subTest('x'):\n"
     "            self.assertEqual(add(self.a, 2), 3)\n",
+    "inherited": f"{WITH}class Checks:\n    b = 0\n    def test_add(self):\n"
+    "        assert add(1, self.b) == 1 + self.b\nclass TestTwo(Checks):\n    b = 2\n"
+    "def test_zero():\n    assert add(0, 0) == 0",
+    "inherited, with parameters": f"{WITH}class TestZero:\n    b = 0\n"
+    "    @pytest.mark.parametrize('a', [1, 2])\n    def test_add(self, a):\n"
+    "        assert add(a, self.b) == a + self.b\nclass TestTwo(TestZero):\n    b = 2",
+    "inherited, abstract": "from abc import ABC, abstractmethod\nfrom solution import add\n"
+    "class Checks(ABC):\n    @abstractmethod\n    def b(self):\n        pass\n"
+    "    def test_add(self):\n        assert add(1, self.b()) == 1 + self.b()\n"
+    "class TestTwo(Checks):\n    def b(self):\n        return 2",
+    "inherited, unittest": "import unittest\nfrom solution import add\n"
+    "class Zero(unittest.TestCase):\n    b = 0\n    def test_add(self):\n"
+    "        self.assertEqual(add(1, self.b), 1 + self.b)\nclass Two(Zero):\n    b = 2",
+    "inherited, beside unittest": "import unittest\nfrom solution import add\nclass Checks:\n"
+    "    def test_add(self):\n        self.assertEqual(add(1, self.b), 1 + self.b)\n"
+    "class Two(Checks, unittest.TestCase):\n    b = 2",
     "main": f"{WITH}def test_add():\n    assert add(1, 2) == 3\npytest.main()",
     "main with a file": f"{WITH}def test_add():\n    assert add(1, 2) == 3\n"
     "if __name__ == '__main__':\n    pytest.main([__file__, '-v'])",
@@ -156,6 +172,13 @@ EXCEPTIONS = {
     "unittest": "import unittest\nfrom solution import halve\nclass TestHalve(unittest.TestCase):\n"
     "    def test_halve(self):\n        with self.assertRaises(ValueError) as e:\n"
     "            halve(3)\n        self.assertIn('odd', str(e.exception))",
+    "fail where exceptions are caught": f"{HALF}def test_halve():\n    try:\n        halve(3)\n"
+    "        pytest.fail('no error')\n    except Exception:\n        pass",
+    "raises where exceptions are caught": f"{HALF}def test_halve():\n    try:\n"
+    "        with pytest.raises(ValueError):\n            halve(3)\n"
+    "    except Exception:\n        pass",
+    "raises in raises": f"{HALF}def test_halve():\n    with pytest.raises(Exception):\n"
+    "        with pytest.raises(ValueError):\n            halve(3)\n        raise KeyError",
     "a key": "import pytest\nfrom solution import halve\ndef test_halve():\n"
     "    with pytest.raises(ValueError, match='^3 is odd$'):\n        halve(3)",
 }
@@ -360,6 +383,10 @@ def test_tests_that_need_the_program_s_process_name_why_and_run_there(name: str)
          "    @unittest.skipIf(True, '')\n    def test_f(self):\n        f(1)"),
         ("skipTest", "import unittest\nfrom solution import f\n"
          "class TestF(unittest.TestCase):\n    def test_f(self):\n        self.skipTest('')"),
+        ("test_f", "from solution import f\nclass TestF:\n    class TestInner:\n"
+         "        def test_f(self):\n            f(1)\ndef test_g():\n    f(1)"),
+        ("test_f", "from solution import f\nif True:\n    def test_f():\n        f(1)\n"
+         "def test_g():\n    f(1)"),
         ("import", "from .solution import f\ndef test_f():\n    f(1)"),
         ("hypothesis", "from hypothesis import given\nfrom solution import f\n"
          "def test_f():\n    f(1)"),
