@@ -40,7 +40,7 @@ _SENTENCE_END = re.compile(r"(?<!\.[a-zA-Z])[.!?]+(?=[\s*\"”')\]]|\Z)|[。！�
 _REMARK = re.compile(
     r"(?:\s*(?:I hope (?:it|this|that) (?:is|was|helps)(?: correct)?|</s>|\[END\]|<eos>"
     r"|(?:Please )?(?:let me know|feel free to ask) if you (?:have|need) [^.!?\n]{1,60}"
-    r"|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
+    r"|\$\\(?:black)?square\$|[∎□■]|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
     re.IGNORECASE,
 )
 _WRAPPING = r"[\s*_`:：=,，>→]"
@@ -49,6 +49,10 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
 
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _VALUE = re.compile(rf"[0-9{_MASK}]")
+_VALUE_NEXT = (
+    r"(?:(?:la|le|el|il|a|o|der|die|das)\s|l['’])?[*$(]*"
+    rf"(?:[0-9{_MASK}]|(?-i:[A-J])(?!\w))"
+)
 _MARKS = " \t\r\n*_`"
 
 
@@ -95,6 +99,7 @@ class Language:
 
         def words(*keys: str) -> str:
             joined = "|".join(word.replace(" ", r"\s+") for key in keys for word in table[key])
+            joined = joined.replace("{value}", _VALUE_NEXT)
             return f"{edges[0]}(?:{joined}){edges[1]}"
 
         def compiled(pattern: str) -> re.Pattern[str]:
