@@ -144,7 +144,13 @@ def _contents() -> dict[type, Callable[[Any], object]]:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return _CONTENTS
-    return {**_CONTENTS, numpy.generic: numpy.generic.item, numpy.ndarray: numpy.ndarray.tolist}
+    return {
+        **_CONTENTS,
+        numpy.longdouble: numpy.longdouble.__float__,  # whose `item` is itself
+        numpy.clongdouble: numpy.clongdouble.__complex__,
+        numpy.generic: numpy.generic.item,
+        numpy.ndarray: numpy.ndarray.tolist,
+    }
 
 
 _PARTS: dict[type, Callable[[Any, int], object]] = {

@@ -51,7 +51,7 @@ _RAISING = {"raises", "assertRaises", "assertRaisesRegex"}
 _EXITS = {"BaseException", "GeneratorExit", "KeyboardInterrupt", "SystemExit"}
 
 _MARKS = {"anyio", "asyncio", "filterwarnings", "skip", "skipif", "trio", "usefixtures", "xfail"}
-_SKIPS = {"expectedFailure", "skipIf", "skipTest", "skipUnless"}
+_SKIPS = {"SkipTest", "expectedFailure", "skipIf", "skipTest", "skipUnless"}
 _SET_UPS = re.compile(r"setup(_module|_function|_class)?|setUpModule|teardown_method|load_tests")
 
 
@@ -61,8 +61,8 @@ LONG_NUMBER = re.compile(r"\d{4000,}")
 
 @functools.lru_cache(maxsize=8)
 def parsed_program(source: str) -> ast.Module:
-    """Return the tree of a test program, where the program's names stand for what it imports them
-    as. ValueError if it isn't Python."""
+    """Return the tree of a test program, where the names of the program, of pytest and of unittest
+    stand for what it imports them as. ValueError if it isn't Python."""
     try:
         tree = ast.parse(LONG_NUMBER.sub("0", source))  # its values don't matter here
     except (SyntaxError, RecursionError, MemoryError) as error:
@@ -71,7 +71,8 @@ def parsed_program(source: str) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             for one in node.names:
-                if one.asname and "solution" in (one.name, getattr(node, "module", "")):
+                named = {one.name, getattr(node, "module", "")}
+                if one.asname and named & {"solution", "pytest", "unittest"}:
                     own[one.asname], one.asname = one.name, None
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -326,7 +327,8 @@ def pytest_calls(source: str) -> list[str]:
             names = tests_of[owner] = list(dict.fromkeys([*inherited, *names]))
             if any(base in unittests or base not in {*tests_of, *_NO_TESTS} for base in bases):
                 unittests.add(owner)
-            if owner not in unittests and not owner.startswith("Test"):
+            is_made = any(getattr(one, "name", "") == "__init__" for one in node.body)
+            if owner not in unittests and (is_made or not owner.startswith("Test")):
                 continue
         calls += [f"_pytest.run_test({owner}, {name!r})" for name in names]
     if not calls:
@@ -365,6 +367,10 @@ def _not_offered(node: ast.AST) -> str:
             return "" if name in pytest_subset.__all__ else name
         case ast.ImportFrom(module="pytest", names=aliases):
             return next((one.name for one in aliases if one.name not in pytest_subset.__all__), "")
+        case ast.ImportFrom(module="unittest", names=aliases):
+            return next((one.name for one in aliases if one.name in {"skip", *_SKIPS}), "")
+        case ast.Attribute(value=ast.Name(id="unittest"), attr="skip"):
+            return "skip"
         case ast.Attribute(attr=name) if name in _SKIPS:
             return name
         case ast.ClassDef(body=body):

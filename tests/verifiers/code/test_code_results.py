@@ -104,6 +104,10 @@ CALLS: dict[str, tuple[str, list[Any], Any]] = {
     ),
     "timedelta": ("def f(n): return timedelta(hours=n)", [3], "3:00:00"),
     "ndarray": ("import numpy as np\ndef f(n): return np.arange(n)", [3], [0, 1, 2]),
+    "long double": ("import numpy as np\ndef f(n): return np.longdouble(n) / 2", [3], 1.5),
+    "array of long doubles": (
+        "import numpy as np\ndef f(n): return np.ones(n, 'g')", [2], [1.0, 1.0]
+    ),
     "an ndarray of rows": (
         "import numpy as np\ndef f(n): return np.eye(n)", [2], [[1.0, 0.0], [0.0, 1.0]]
     ),

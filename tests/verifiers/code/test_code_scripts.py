@@ -90,6 +90,9 @@ RUN = {
     "class TestAdd(TestCase):\n    @classmethod\n    def setUpClass(cls):\n        cls.a = 1\n"
     "    def test_add(self):\n        with self.subTest('x'):\n"
     "            self.assertEqual(add(self.a, 2), 3)\n",
+    "a class that is made with a value": f"{WITH}class TestData:\n    def __init__(self, a):\n"
+    "        self.a = a\n    def test_value(self):\n        return self.a\n"
+    "def test_add():\n    assert add(TestData(1).test_value(), 2) == 3",
     "inherited": f"{WITH}class Checks:\n    b = 0\n    def test_add(self):\n"
     "        assert add(1, self.b) == 1 + self.b\nclass TestTwo(Checks):\n    b = 2\n"
     "def test_zero():\n    assert add(0, 0) == 0",
@@ -390,6 +393,16 @@ def test_tests_that_need_the_program_s_process_name_why_and_run_there(name: str)
         ("import", "from .solution import f\ndef test_f():\n    f(1)"),
         ("hypothesis", "from hypothesis import given\nfrom solution import f\n"
          "def test_f():\n    f(1)"),
+        ("skip", "import unittest as u\nfrom solution import f\nclass TestF(u.TestCase):\n"
+         "    @u.skip('later')\n    def test_f(self):\n        f(1)"),
+        ("SkipTest", "import unittest\nfrom solution import f\ndef test_f():\n    f(1)\n"
+         "    raise unittest.SkipTest('later')"),
+        ("skipIf", "from unittest import TestCase, skipIf\nfrom solution import f\n"
+         "class TestF(TestCase):\n    @skipIf(True, '')\n    def test_f(self):\n        f(1)"),
+        ("expectedFailure", "from unittest import TestCase, expectedFailure as fails\n"
+         "from solution import f\nclass TestF(TestCase):\n    @fails\n"
+         "    def test_f(self):\n        f(1)"),
+        ("skip", "import pytest as p\nfrom solution import f\ndef test_f():\n    p.skip('')"),
         ("usefixtures", "import pytest\nfrom solution import f\n@pytest.mark.usefixtures('a')\n"
          "def test_f():\n    f(1)"),
     ],
