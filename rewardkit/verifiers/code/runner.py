@@ -43,9 +43,10 @@ def program_in(text: str, language: str = "python") -> str:
 
 _BEGINNING = re.compile(
     r"(?:[ \t]*(?:#.*)?\n)*+[ \t]*+"
-    r"(?:(?:import|from|def|class|async|return|using|template|typedef|const|int|long|void|struct)\s\S"
+    r"(?:(?:import|def|class|async|return|using|template|typedef|const|int|long|void|struct|static"
+    r"|unsigned)\s\S|from\s+[\w.]+\s+import\b"
     r"|(?:for|while|if|with)\b.*[:{]\s*$|print\(|@\w|try:|\"{3}|'{3}"
-    r"|[\w.,()\[\] ]+(?:[-+*/%&|^]|//|\*\*)?= ?[^\s=])",
+    r"|(?:[\w.()\[\]]|, *)+ *(?:[-+*/%&|^]|//|\*\*)?= ?[^\s=])",
     re.MULTILINE,
 )
 """How a program begins, and prose doesn't."""
