@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -417,23 +417,30 @@ def _documents(text: str) -> list[Call]:
 _NAMED = re.compile(_MISTRAL)
 _read_named = _named_shape(_MISTRAL).read
 _START = re.compile(
-    r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters|tool_name|tool_call_id)"\s*:)
+    r"""(?P<json>[\[{]\s*(?:\{\s*)?"(?:name|type|function|arguments|parameters|tool_name|tool_call_id|tool|action|args)"\s*:)
     |(?<![\w.])(?<![\w.-]-)(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
     re.VERBOSE,
 )
-_LINE_END = re.compile(r"[\])}`;,*\t ]*(?=\n|\Z)")
+_LINE_END = re.compile(r"(?:[\])}`;,*\t ]|</[^<>\s]{1,40}>)*(?=\n|\Z)")
+_REACT = re.compile(
+    r"^[ \t*]{0,8}Action[ \t*]{0,8}:[ \t*`]{0,8}[\w.-]{1,100}+[ \t*`]{0,8}\n"
+    r"[ \t*]{0,8}Action Input",
+    re.MULTILINE,
+)
 _BRACKET = re.compile(r"""[()]|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'""")
 
 
 def _unread_call(text: str, columns: Columns) -> str:
     """The call without a marker that stands in a text, up to the end of a line; "" without one."""
     functions = functions_in(columns)
+    if react := _REACT.search(text):
+        return react[0]
     for count, start in enumerate(_START.finditer(text)):
         if count == MOST_UNMARKED:
             break
         is_known = any(is_named(start["name"] or "", name) for name in functions)
         if start["json"]:
-            end = _json_call_end(text, start.start())
+            end = _json_call_end(text, start.start(), functions)
         elif start["python"]:
             end = _python_call_end(text, start, is_known=is_known)
         else:
@@ -443,13 +450,21 @@ def _unread_call(text: str, columns: Columns) -> str:
     return ""
 
 
-def _json_call_end(text: str, at: int) -> int:
-    """Where a JSON document ends that is a call, or one that is damaged; -1 if it is none."""
+def _json_call_end(text: str, at: int, functions: Iterable[str]) -> int:
+    """Where a JSON document ends that is a call, or one that is damaged; -1 if it is none.
+
+    An object with the name of a function and an object of its own is a call under other keys.
+    """
     try:
         document, end = json.JSONDecoder().raw_decode(text, at)
     except ValueError:
         return len(text) if re.search(r'"(?:arguments|parameters)"\s*:', text[at:]) else -1
     for entry in document if isinstance(document, list) else [document]:
+        values = list(entry.values()) if isinstance(entry, Mapping) else []
+        names = [value for value in values if isinstance(value, str)]
+        named = any(is_named(name, function) for name in names for function in functions)
+        if named and any(isinstance(value, Mapping) for value in values):
+            return end
         try:
             call_of(entry)
         except ValueError:
