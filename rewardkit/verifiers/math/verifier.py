@@ -52,6 +52,12 @@ _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])"
 MaybeVerdict = TypeVar("MaybeVerdict", bound=Verdict | None)
 
 
+FLOAT_ERROR = 1e-12
+"""The relative error by which a printed float may differ from the value that it stands for."""
+_FLOAT = re.compile(r"\.[0-9]{12}")
+_NOT_SIMPLE = "not in simplest form, which require_simplified asks for"
+
+
 @dataclass(frozen=True)
 class Math(Verifier):
     r"""Right when the last `\boxed{…}` is mathematically equal to the reference.
@@ -158,7 +164,9 @@ class Math(Verifier):
         if not found.equal and not gold.meaningful:
             message = f"the reference {reference!r} can't be read: {gold.reason}"
             return Verdict.unjudged(message, answer=answer)
-        return None if found.equal is None else self._judged(found.equal, found.step, answer, mine)
+        if found.equal is None:
+            return None
+        return self._judged(found.equal, found.step + self._nearly(mine, gold), answer, mine)
 
     def compare(self, answer: str, reference: str) -> Verdict:
         """Compare an extracted answer with a reference; only a deadline bounds the time."""
@@ -213,13 +221,26 @@ class Math(Verifier):
         if mine is None or gold is None or self.tolerance:
             return None
         same = mine[1] == gold[1] or Decimal(mine[1]) == Decimal(gold[1])
-        if not same and self.rounding == "reference":
+        if not same and (self.rounding == "reference" or _FLOAT.search(answer + reference)):
             return None
         return Verdict.judged(same, answer=answer, message="by exact numbers")
 
+    def _nearly(self, mine: ParsedAnswer, gold: ParsedAnswer) -> str:
+        """What to set if the two differ only as a float differs from what it stands for."""
+        if self.tolerance is not None or mine.tree is None or gold.tree is None:
+            return ""
+        if mine.text == gold.text or not _FLOAT.search(f"{mine.text} {gold.text}"):
+            return ""
+        policy = Policy(FLOAT_ERROR, self.units, self.percent, self.rounding)
+        exact = Policy(None, self.units, self.percent, self.rounding)
+        accepted = compare(mine.tree, gold.tree, policy).equal
+        if not accepted or compare(mine.tree, gold.tree, exact).equal:
+            return ""
+        return f"; the difference is a float's, which tolerance={FLOAT_ERROR:g} accepts"
+
     def _judged(self, correct: bool, step: str, answer: str, mine: ParsedAnswer) -> Verdict:
         if correct and self.require_simplified and mine.tree and not simplest(mine.tree):
-            return Verdict.wrong(Failure.FORMAT, answer=answer, message="not in simplest form")
+            return Verdict.wrong(Failure.FORMAT, answer=answer, message=_NOT_SIMPLE)
         return Verdict.judged(correct, answer=answer, message=f"by {step}")
 
 
