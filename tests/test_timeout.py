@@ -176,7 +176,7 @@ def test_the_solutions_of_data_obey_it(
 @pytest.mark.parametrize(("timeout", "score"), TIMES)
 def test_the_server_obeys_it(timeout: float, score: float, monkeypatch: pytest.MonkeyPatch) -> None:
     apps: list[Any] = []
-    monkeypatch.setattr("uvicorn.run", lambda app, **_: apps.append(app))
+    monkeypatch.setattr("rewardkit.server.connection.run_app", lambda app, **_: apps.append(app))
     typed = ["serve", "--verifier", "slow", "--timeout", str(timeout), "--workers", "1"]
     assert command(*typed).status == 0
     with LocalClient(apps[0]) as client:
