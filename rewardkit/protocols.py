@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
+from inspect import getattr_static, iscoroutinefunction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -121,10 +121,14 @@ class Verifier:
         return next(filter(None, (one.isolation_level() for one in self.members.values())), "")
 
 
+_JUDGING = {"quick", "stages", "judge_batch", "judge_within"}
+
+
 class FunctionVerifier(Verifier):
     """A callable that isn't a `Verifier`, async or not, with what `declaring` declares.
 
-    A method in place of a `Verifier`'s value, or a value in place of a method, means another thing.
+    A method in place of a `Verifier`'s value, or a value in place of a method, means another thing;
+    and methods that judge, where `__getattr__` finds them, would judge in place of `__call__`.
     """
 
     def __init__(self, function: Any, declaring: Any) -> None:
@@ -134,7 +138,8 @@ class FunctionVerifier(Verifier):
         for name in dir(Verifier):
             if name != "members" and not name.startswith("_") and hasattr(declaring, name):
                 value = getattr(declaring, name)
-                if callable(value) == callable(getattr(Verifier, name)):
+                has_own = name not in _JUDGING or getattr_static(declaring, name, None) is not None
+                if has_own and callable(value) == callable(getattr(Verifier, name)):
                     setattr(self, name, value)
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:

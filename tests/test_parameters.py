@@ -224,3 +224,31 @@ def test_attributes_of_another_meaning_change_no_verdict() -> None:
         True,
         False,
     ]
+
+
+class Halved:
+    """A verifier that hands on what it lacks to the one that it asks."""
+
+    def __init__(self, inner: Verifier) -> None:
+        self.inner = inner
+
+    def __call__(self, text: str, sample: Sample, /) -> float:
+        return 0.5 * bool(self.inner(text, sample))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("method", ["quick", "stages", "judge_batch"])
+def test_a_verifier_that_hands_on_attributes_judges_by_itself(method: str) -> None:
+    inner: Any = Everything()
+    judged: dict[str, Any] = {
+        "quick": lambda text, sample: Verdict.right(),
+        "stages": lambda text, sample: iter([Verdict.right()]),
+        "judge_batch": lambda items: [Verdict.right() for _ in items],
+    }
+    object.__setattr__(inner, method, judged[method])
+    (verdict,) = judge_many(Halved(inner), [("4", Sample("4"))])
+    assert verdict.score == 0.5

@@ -363,16 +363,16 @@ def _judge_by_member(
     In a worker, the wait for a server would count against the deadline of all members.
     """
     texts: list[Mapping[str, str]] = []
-    outcomes: list[dict[str, Outcome]] = []
-    for text, sample in items:
+    outcomes: list[dict[str, Outcome]] = [{} for _ in items]
+    failed: dict[int, Outcome] = {}
+    for i, (text, sample) in enumerate(items):
         try:
             texts.append(verifier.texts_for(text, sample))
-            outcomes.append({})
         except KeyboardInterrupt:  # the caller's
             raise
         except BaseException as error:  # a form may raise anything; the batch goes on
             texts.append({})
-            outcomes.append({"": raised(error, in_worker=False)})
+            failed[i] = raised(error, in_worker=False)
     for name, member in verifier.members.items():
         chosen = [i for i, by_name in enumerate(texts) if name in by_name]
         batch = [(texts[i][name], items[i][1]) for i in chosen]
@@ -380,8 +380,8 @@ def _judge_by_member(
         for i, outcome in zip(chosen, judged, strict=True):
             outcomes[i][name] = outcome
     return [
-        _combined(verifier, text, sample, by_name)
-        for (text, sample), by_name in zip(items, outcomes, strict=True)
+        failed.get(i) or _combined(verifier, text, sample, outcomes[i])
+        for i, (text, sample) in enumerate(items)
     ]
 
 

@@ -105,3 +105,16 @@ def test_a_row_without_a_known_verifier_is_unjudged() -> None:
     verifier = ByRow("judge", {"other": Slow()})
     (verdict,) = verdicts(verifier, "4")
     assert "names the verifier 'this'" in verdict.message
+
+
+class MissingModule(AnswerBlockFormat):
+    """A form that can't be read here."""
+
+    def __call__(self, text: str, sample: Sample, /) -> Verdict:
+        raise ImportError("no module of forms")
+
+
+def test_what_a_form_lacks_is_named() -> None:
+    (verdict,) = verdicts(InForm(MissingModule(), Slow()), "4")
+    assert verdict.correct is None
+    assert "no module of forms" in verdict.message
