@@ -347,7 +347,10 @@ class _Statements:
         if retracted:
             bare = self._after_filler(language, retracted.end(), end)
             words = re.match(r"[^\W\d_]{2}", self.text[bare:end])
-            found_value = self.take(self.text, bare, end) if bare < end and not words else None
+            apart = re.search("[^\\w\\s*$]", self.masked[retracted.end() : bare])
+            denies = not apart and language.negation.search(retracted.group())  # It is not 6
+            takes = bare < end and not words and not denies
+            found_value = self.take(self.text, bare, end) if takes else None
             if found_value and not self.masked[found_value.end : end].strip(_MARKS + ".!)"):
                 self.answer = found_value.value
 
