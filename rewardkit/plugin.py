@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rewardkit.protocols import Task as Task
     from rewardkit.protocols import TaskExtras as TaskExtras
     from rewardkit.protocols import Verifier as Verifier
+    from rewardkit.protocols import VerifierCallable as VerifierCallable
     from rewardkit.records import Completion as Completion
     from rewardkit.records import Failure as Failure
     from rewardkit.records import Sample as Sample
