@@ -272,7 +272,12 @@ class _Statements:
         while len(self.sentences) > 1 and self._checks(*self.sentences[-1]):
             self.sentences.pop()
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
-        if at_end and self.announced_at < start:
+        # words alone replace no answer: "Every step was checked twice."
+        if (
+            at_end
+            and self.announced_at < start
+            and (self.answer is None or _VALUE.search(self.masked, start, end))
+        ):
             self.answer = self._at_end(start, end) or self.answer
         return self.answer
 
