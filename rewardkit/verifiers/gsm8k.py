@@ -217,8 +217,8 @@ class Gsm8k(Bounded):
                 return _boxed(text)
         forms = (_answer(text), _boxed(text), self._marked(text))
         found = next((one for one in forms if one), None) or stated(text, _stated_number)
-        if found is None and NUMBER.fullmatch(text.strip(" \n*$.")):
-            found = text.strip()
+        if found is None and NUMBER.fullmatch(bare := text.strip(" \n*$.'\"“”")):
+            found = bare
         return last_stated_number(text) if found is None and self.reading == "lenient" else found
 
     def _marked(self, text: str) -> str | None:

@@ -161,7 +161,6 @@ PRINTERS = re.compile(
 PRINT_PLACES = {
     "audit/generators/code.py",  # programs to judge
     "cli/arguments.py",
-    "cli/score.py",  # the number of a step, at a terminal
     "confinement/program.py",  # in its jail, to a pipe
     "server/connection.py",  # its own address
     "trainers/training/training_plan.py",  # made printable there

@@ -206,5 +206,6 @@ def test_a_line_tells_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, cap
     bar.ended()
     assert capsys.readouterr().err.splitlines() == [
         "training 10 steps, from step 4 on",
-        "step 6/10: reward 1.500 (a unjudged), KL 0.0100, rewards 0.2% of the time, 0:01:00 left",
+        "step 6/10: reward 1.500 (a reward unjudged), KL 0.0100, "
+        "rewards 0.2% of the time, 0:01:00 left",
     ]

@@ -104,7 +104,7 @@ def test_its_verifier_judges(site: Path, reply: str, status: int, said: str) -> 
 
 def test_an_unreadable_reference_is_unjudged(site: Path) -> None:
     status, out, _ = rewardkit(site, "verify", "countdown", "--reference", "98", "<answer>1")
-    assert (status, out.split()[0]) == (2, "unjudged:")
+    assert (status, out.split()[0]) == (2, "unjudged")
 
 
 def test_it_scores_a_file(site: Path, tmp_path: Path) -> None:

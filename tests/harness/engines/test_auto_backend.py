@@ -87,7 +87,7 @@ def test_vllm_arguments_that_are_options_are_refused(name: str, tiny_checkpoint:
         VllmBackend(str(tiny_checkpoint), EngineOptions(arguments={name: 1}))
 
 
-def test_rendering_loads_no_heavy_library(tiny_checkpoint: object) -> None:
+def test_rendering_loads_no_engine(tiny_checkpoint: object) -> None:
     script = (
         "import sys\n"
         "from rewardkit.harness.engines.engine_options import EngineOptions\n"
@@ -98,6 +98,6 @@ def test_rendering_loads_no_heavy_library(tiny_checkpoint: object) -> None:
         f"    backend = kind({str(tiny_checkpoint)!r}, EngineOptions())\n"
         "    assert backend.render([Message('user', 'How many?')]).token_ids\n"
         "    assert backend.fingerprint() and backend.max_model_len == 1024\n"
-        "assert not {'torch', 'transformers', 'vllm'} & set(sys.modules)\n"
+        "assert 'vllm' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
