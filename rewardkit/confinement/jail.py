@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib.util
 import json
@@ -199,6 +200,8 @@ class Jail:
                 self._check_kills()
         except ConfinementError:
             self.close()
+            if interpreter := _interpreters.get((self.isolation, *self._options)):
+                interpreter.let_end()
             self._check_kills()
             raise
         except BaseException as error:
@@ -286,11 +289,20 @@ class _Interpreter:
                 socket.send_fds(self.control, [OPEN], [theirs.fileno(), file])
         except OSError as error:
             ours.close()
+            self.let_end()
             raise ConfinementError(f"a jail can't be entered: {error}") from error
         finally:
             os.close(file)
         return ours
 
+    def let_end(self) -> None:
+        """Wait for its end if it is about to end, so that the next jail gets another one."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDING_SECONDS)
+
+
+ENDING_SECONDS = 0.5
+"""How long an interpreter may take to end once its keepers have."""
 
 _lock = threading.Lock()
 _interpreters: dict[tuple[str, tuple[str, ...], tuple[str, ...]], _Interpreter] = {}
