@@ -44,7 +44,7 @@ file = "train.jsonl"
 names = ["gsm8k", "instructions"]
 
 [verifier.parameters.gsm8k]
-reading = "flexible"
+reading = "lenient"  # any number counts, wherever the form puts it
 
 [verifier.rubric]
 weights = { gsm8k = 1, instructions = 1 }
