@@ -45,6 +45,7 @@ class VllmBackend(LocalModel):
         if options.data_parallel_size > 1 and importlib.util.find_spec("ray") is None:
             raise MissingExtra.needing("ray", "ray", "--data-parallel-size")
         options.reject_arguments_named(_SET_BY_US, "vLLM")
+        quieten()  # rendering imports torch, which reads it
         super().__init__(model, options, backend="vllm")
         self._arguments: Mapping[str, Any] = {}
         self._engine: Engine | RayBackend | None = None
