@@ -227,7 +227,7 @@ def test_attributes_of_another_meaning_change_no_verdict() -> None:
 
 
 class Halved:
-    """A verifier that hands on what it lacks to the one that it asks."""
+    """A verifier that gets what it lacks from the verifier that it wraps."""
 
     def __init__(self, inner: Verifier) -> None:
         self.inner = inner

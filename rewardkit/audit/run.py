@@ -339,7 +339,7 @@ def _right_cases(target: Target, rows: Sequence[DataRow]) -> list[Case]:
 
 
 def _probes_read(judged: Sequence[Judged], probes: int) -> list[int]:
-    """For each spelling the number of probes of which the right and the wrong answer are told."""
+    """For each spelling, how many probes pay the right answer and not the wrong one."""
     verdicts = [one.correct is True for one in judged]
     told = [yes and not no for yes, no in zip(verdicts[::2], verdicts[1::2], strict=True)]
     return [sum(told[place : place + probes]) for place in range(0, len(told), probes)]

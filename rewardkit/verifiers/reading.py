@@ -175,7 +175,7 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _is_level(fence: re.Match[str], opening: re.Match[str]) -> bool:
-    """Whether a fence is of the kind that may close a block, and as near to the margin."""
+    """Whether a fence may close a block: of its kind, and indented less than four further."""
     indents = [len(one["indent"].expandtabs(4)) for one in (fence, opening)]
     return (
         fence["fence"].startswith(opening["fence"])

@@ -310,7 +310,7 @@ class _File:
 
     def without_damaged(self, most: int) -> tuple[_File, list[str]]:
         """The file without its damaged lines, and a remark that names them. DataError if there are
-        more than `most`; only JSON lines are told apart."""
+        more than `most`; only JSON lines can be skipped one by one."""
         return self, []
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:

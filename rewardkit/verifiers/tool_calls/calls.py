@@ -304,7 +304,7 @@ FORMATS = (
     ),
     Format("Gemma 4", r"<\|tool_call>", _gemma_shape(r'<\|"\|>', "<tool_call|>"), r"<tool_call\|>"),
 )
-"""One row for each way to write calls; a row with the same opening is told by its shape's start."""
+"""A row for each way to write calls; rows with the same opening differ in how the shape starts."""
 
 _UNKNOWN = (
     r"<[|｜]?(?![^<>]*end\b)(?!/)[^<>\s/]{0,30}(?:tool|function|plugin|action)"

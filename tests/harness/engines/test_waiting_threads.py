@@ -1,4 +1,4 @@
-"""Torch's idle threads sleep: OpenMP is told so before torch is imported, on every route."""
+"""Idle threads of torch sleep: the policy is set before torch is imported, on every route."""
 
 from __future__ import annotations
 
