@@ -83,7 +83,11 @@ class ConnectionPool:
                 started = True
                 if response.method != method:
                     raise Misdirected(f"it redirects to {response.url}, which drops the request")
-                content = await _read(response)
+                content = bytearray()
+                async for piece in response.content.iter_any():
+                    content += piece
+                    if len(content) > LARGEST_REPLY:
+                        raise BadReply(f"the server's reply has more than {LARGEST_REPLY:,} bytes")
         except aiohttp.ConnectionTimeoutError as error:
             waited = min(seconds, CONNECT_SECONDS)
             raise Unreachable(f"no connection within {waited:g} s") from error
@@ -95,17 +99,8 @@ class ConnectionPool:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _request_error(error, started) from error
         if not 200 <= response.status < 300:
-            raise StatusError(response.status, response.headers, content)
-        return content
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    content = bytearray()
-    async for piece in response.content.iter_any():
-        content += piece
-        if len(content) > LARGEST_REPLY:
-            raise BadReply(f"the server's reply has more than {LARGEST_REPLY:,} bytes")
-    return bytes(content)
+            raise StatusError(response.status, response.headers, bytes(content))
+        return bytes(content)
 
 
 def _request_error(error: Exception, started: bool) -> RequestError:
@@ -145,8 +140,12 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
     import aiohttp
 
     url = server_url(address)
+    authorization = f"Bearer {quote(api_key, safe=_HEADER_SAFE)}"
+    if url.user is not None:
+        credentials = f"{url.user}:{url.password or ''}"
+        authorization = f"Basic {b64encode(credentials.encode()).decode()}"
     headers = {
-        "Authorization": _authorization(url, api_key),
+        "Authorization": authorization,
         "Accept": "application/json",
         "User-Agent": f"rewardkit/{__version__}",
     }
@@ -173,13 +172,6 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
         proxy=None if proxy_bypass(str(url.host)) else getproxies().get(url.scheme),
     ) as session:
         yield ConnectionPool(session, url.with_user(None))
-
-
-def _authorization(url: URL, api_key: str) -> str:
-    if url.user is None:
-        return f"Bearer {quote(api_key, safe=_HEADER_SAFE)}"
-    credentials = f"{url.user}:{url.password or ''}"
-    return f"Basic {b64encode(credentials.encode()).decode()}"
 
 
 FIRST_PAUSE = 0.5
@@ -278,8 +270,16 @@ class Attempts:
             self._refusals += 1
         if gate.refused_since is None:
             gate.refused_since = now
+        if self._refusals >= MOST_REFUSALS:
+            return False
         wait = error.wait or 0.0
-        if not self._is_patient(error, now + wait - gate.refused_since):
+        seconds = now + wait - gate.refused_since
+        if seconds > PATIENCE and gate.unsent:
+            raise BackendError(
+                f"the server has refused every request for {seconds:,.0f} s, counted to the end of "
+                f"the wait that it asks for ({describe(error)}); the same command resumes later"
+            )
+        if seconds > PATIENCE:
             return False
         lowered = gate.limit.refused(sent=sent, now=now)
         if wait:
@@ -288,19 +288,6 @@ class Attempts:
             gate.shut(_pause(gate.refused_rounds))
         gate.refused_rounds += lowered
         return True
-
-    def _is_patient(self, error: RequestError, seconds: float) -> bool:
-        """Whether to try again after refusals of `seconds`; BackendError if they end the run."""
-        if self._refusals >= MOST_REFUSALS:
-            return False
-        if seconds <= PATIENCE:
-            return True
-        if not self.gate.unsent:
-            return False
-        raise BackendError(
-            f"the server has refused every request for {seconds:,.0f} s, counted to the end of the "
-            f"wait that it asks for ({describe(error)}); the same command resumes later"
-        )
 
 
 def _pause(times: int) -> float:
@@ -421,14 +408,15 @@ class ServerClient:
         return self._stopped(reply, sampling) if stops_here else reply
 
     async def _sent(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
-        body = self._body(request, sampling)
-        try:
-            content = await self._post(pool, body)
-        except StatusError as error:
-            if not self._learns_token_limit(error, body):
+        while True:
+            body = self._body(request, sampling)
+            try:
+                content = await pool.send("POST", self.endpoint, seconds=self.seconds, body=body)
+            except StatusError as error:
+                if self._learns_token_limit(error, body):
+                    continue
                 raise
-            content = await self._post(pool, self._body(request, sampling))
-        return read_reply(content, self.prices)
+            return read_reply(content, self.prices)
 
     def _is_cut_in_thinking(self, completion: Completion) -> bool:
         """Whether a completion ended, and not by its length, before an answer began."""
@@ -443,9 +431,6 @@ class ServerClient:
         if text is None:
             return reply
         return replace(reply, completion=replace(reply.completion, text=text, finish_reason="stop"))
-
-    async def _post(self, pool: ConnectionPool, body: Mapping[str, Any]) -> bytes:
-        return await pool.send("POST", self.endpoint, seconds=self.seconds, body=body)
 
     def _body(self, request: Request, sampling: Sampling) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -519,17 +504,10 @@ def iterate_results(work: Work[Item], seconds: float | None = None) -> Iterator[
         while (result := results.get()) is not task:
             yield result
         if not task.cancelled() and (error := task.exception()):
-            raise _as_rewardkit_error(error)
+            errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+            ours = next((one for one in errors if isinstance(one, RewardkitError)), None)
+            raise ours or BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")
     finally:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(task.cancel)
         thread.join()
-
-
-def _as_rewardkit_error(error: BaseException) -> RewardkitError:
-    """The first error of ours in a group of errors, else the first as a BackendError."""
-    errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-    for cause in errors:
-        if isinstance(cause, RewardkitError):
-            return cause
-    return BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")

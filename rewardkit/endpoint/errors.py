@@ -180,27 +180,15 @@ def fatal_error(
             f"{server} has no model {model!r} or no such endpoint ({reason}); check --model and "
             "--base-url"
         )
-    if error.status in _NOT_UNDERSTOOD and (option := _refused_option(error, options)):
-        return UsageError(f"{server} refuses {_flag(option)} ({reason}); leave it out or change it")
-    return None
-
-
-def _refused_option(error: StatusError, options: Iterable[str]) -> str | None:
-    """The option that a server refuses whatever the prompt is."""
-    for name in options:
+    if error.status not in _NOT_UNDERSTOOD:
+        return None
+    for name in options:  # refused whatever the prompt is
         named = len(name) > _SHORT and re.search(rf"\b{re.escape(name)}\b", str(error))
         if name == error.parameter or named:
-            return name
+            flag = f"--{name.replace('_', '-')}" if name in _OPTIONS else f"--backend-arg {name}=…"
+            flag = "--chat-template-arg" if name == "chat_template_kwargs" else flag
+            return UsageError(f"{server} refuses {flag} ({reason}); leave it out or change it")
     return None
-
-
-def _flag(name: str) -> str:
-    """How a user sets a field of a request's body."""
-    if name == "chat_template_kwargs":
-        return "--chat-template-arg"
-    if name in _OPTIONS:
-        return f"--{name.replace('_', '-')}"
-    return f"--backend-arg {name}=…"
 
 
 def describe(error: BaseException) -> str:

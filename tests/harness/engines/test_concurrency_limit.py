@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import random
 
 import pytest
 
-from rewardkit.endpoint.limits import ConcurrencyLimit, RequestGate
-
-
-def test_a_gate_says_how_many_refused_requests_wait_how_long_and_why() -> None:
-    async def said() -> list[str]:
-        gate = RequestGate(ConcurrencyLimit(64, 64), 20)
-        before = gate.waits()
-        gate.refusal = "429"
-        gate.shut(30)
-        refused = [asyncio.create_task(gate.enter(again=True)) for _ in range(12)]
-        unsent = asyncio.create_task(gate.enter(again=False))
-        await asyncio.sleep(0)
-        shut = gate.waits()
-        gate.retried = 4
-        both = gate.waits()
-        for task in (*refused, unsent):
-            task.cancel()
-        return [before, shut, both]
-
-    assert asyncio.run(said()) == ["", "12 waiting 30 s (429)", "12 waiting 30 s (429), 4 retried"]
+from rewardkit.endpoint.limits import ConcurrencyLimit
 
 
 def limits_over_time(limit: ConcurrencyLimit, *, places: int, answers: int) -> list[int]:

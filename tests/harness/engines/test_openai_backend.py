@@ -151,26 +151,6 @@ def test_the_backend_says_what_its_requests_wait_for(
 
 @pytest.mark.usefixtures("_short_pauses")
 @pytest.mark.parametrize(
-    "fault",
-    [
-        status(500),
-        status(429),
-        status(408),
-        raw(b"<html>bad gateway</html>"),
-        raw(b""),
-        raw(b'{"choices": [', length=13),
-        raw(b'{"choices": [', length=500),
-        reset,
-    ],
-)
-def test_a_fault_that_passes_is_tried_again(server: OpenAIServer, fault: Behaviour) -> None:
-    server.behaviour["q"] = [fault, fault]
-    assert answer_beside_others(backend_for(server)).text == "q 1000"
-    assert len(server.received) == 5
-
-
-@pytest.mark.usefixtures("_short_pauses")
-@pytest.mark.parametrize(
     ("fault", "message", "attempts"),
     [
         (status(400), "not now", 1),
@@ -482,13 +462,6 @@ def test_an_option_that_the_server_refuses_ends_the_run(
     backend = backend_for(server)
     with pytest.raises(UsageError, match=rf"refuses {flag} .*leave it out or change it"):
         complete(backend, requests(backend, questions=["q"]), Sampling(**option))
-
-
-def test_every_request_that_a_server_gets_is_one_of_the_run(server: OpenAIServer) -> None:
-    backend = backend_for(server, chat_template_args={"enable_thinking": False})
-    complete(backend, requests(backend, samples=2), Sampling(top_k=5, min_p=0.1, max_tokens=9))
-    assert [received["max_tokens"] for received in server.received] == [9] * len(server.received)
-    assert len(server.received) == len(requests(backend, samples=2))
 
 
 @pytest.mark.parametrize(
