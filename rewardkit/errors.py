@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from rewardkit.text.printable import printable
 
+_LISTED = 100
+"""The most names that an error lists."""
+
 
 class RewardkitError(Exception):
     """The base class of rewardkit's errors; the text names the cause and the remedy."""
@@ -28,7 +31,8 @@ class UnknownName(UsageError):
         """Return the error for `name`, with the nearest known name as the remedy."""
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+        listed = [*names[:_LISTED], *([f"… ({len(names):,})"] if len(names) > _LISTED else [])]
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(listed) or 'none'}"
         return cls(f"no {kind} named {name!r}; {hint}")
 
 

@@ -95,6 +95,9 @@ def score_command(
         ),
     ] = 0,
     *,
+    limit: int | None,
+    shuffle: int | None,
+    id: tuple[str, ...],
     task_args: Mapping[str, Any],
     reference_field: str | None,
     thinking: Thinking | None,
@@ -134,6 +137,7 @@ def score_command(
         file, *more = rollout_files(rollouts)
     from rewardkit.harness.results.run_folder import RUN, Shard
     from rewardkit.harness.results.summary import shortcomings
+    from rewardkit.harness.runs.subset import Subset
     from rewardkit.harness.scoring.score import score
     from rewardkit.harness.scoring.scoring_plan import (
         ScoreOutput,
@@ -148,6 +152,7 @@ def score_command(
         overwrite=folder.overwrite,
         command=tuple(sys.argv),
         shard=Shard.parse(shard) if shard else None,
+        subset=Subset(limit=limit, shuffle=shuffle, id=id),
     )
     judging: dict[str, Any] = {
         "thinking": thinking,

@@ -27,6 +27,13 @@ class DataOptions:
     ] = None
     split: Annotated[str | None, about("The data set's split; by default the task's own.")] = None
     limit: Annotated[PositiveInt | None, about("Number of problems; by default all.")] = None
+    shuffle: Annotated[
+        NonNegativeInt | None,
+        about("Draw the problems of --limit at random, by this seed.", metavar="SEED"),
+    ] = None
+    id: Annotated[
+        tuple[str, ...], about("Take the problem with this id; repeatable.", metavar="NAME")
+    ] = ()
     task_args: Annotated[Mapping[str, Any], about("A parameter of the task; repeatable.")] = field(
         default_factory=dict
     )
@@ -259,6 +266,8 @@ class CallbackKwargs(TypedDict, total=False):
     data: str | None
     split: str | None
     limit: int | None
+    shuffle: int | None
+    id: tuple[str, ...]
     num_fewshot: int | None
     fewshot_data: str | None
     system_prompt: str | None

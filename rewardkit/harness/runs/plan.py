@@ -20,6 +20,7 @@ from rewardkit.harness.results import model_folder
 from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers, verifiers_of_task
 from rewardkit.harness.runs.options import EvalOptions, as_typed, default_folder, settings_of
 from rewardkit.harness.runs.progress import Reporter
+from rewardkit.harness.runs.subset import Subset
 from rewardkit.protocols import Backend, Prompt, Request, Task, backend_extras, extras
 from rewardkit.records import Sample, Sampling
 from rewardkit.resolve import timeout_of
@@ -162,12 +163,19 @@ def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) ->
     return cast("Backend", kind(options.model, options.engine()))
 
 
-def limited(samples: Sequence[Sample], limit: int | None, group_by: Sequence[str]) -> list[Sample]:
-    """Return at most `limit` samples, in the order of the data.
+def chosen_samples(
+    samples: Sequence[Sample], subset: Subset, task: str, group_by: Sequence[str] = ()
+) -> list[Sample]:
+    """Return the samples of the subset, in the order of the data.
 
-    They are the first ones. If the data come group by group, by the first column of `group_by`,
-    they are the first ones of each group in turn: the first ones alone would all be of one group.
+    Without a seed, `limit` takes the first ones. If the data come group by group, by the first
+    column of `group_by`, they are the first ones of each group in turn: the first ones alone would
+    all be of one group.
     """
+    limit = subset.limit
+    if subset.id or subset.shuffle is not None:
+        ids = subset.ids((sample.id for sample in samples), task)
+        return [sample for sample in samples if sample.id in ids]
     if limit is None or not group_by:
         return list(samples[:limit])
     in_blocks = groupby(samples, lambda sample: str(sample.columns.get(group_by[0], "")))
@@ -243,12 +251,12 @@ class RenderedTask:
 def plan_task(task: Task, prompt: str | None, options: AllOptions) -> TaskPlan:
     """Resolve the prompt and load the task's samples.
 
-    There are at most `limit`, of each group in turn if the data come by group. DataError if two
-    share an id, or one has a reference, a question or an id that isn't text.
+    DataError if two share an id, or one has a reference, a question or an id that isn't text.
     """
     template = resolve_prompt(task, prompt, options)
     rows = task.load(data=options.data, split=options.split, seed=options.seed)
-    samples = limited(rows, options.limit, task.group_by)
+    subset = Subset(limit=options.limit, shuffle=options.shuffle, id=options.id)
+    samples = chosen_samples(rows, subset, task.name, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -30,6 +30,7 @@ from rewardkit.harness.runs.judging_thread import (
     generated,
     judged_rows,
 )
+from rewardkit.harness.runs.subset import Subset
 from rewardkit.harness.scoring.sources import (
     COMPLETION_FIELDS,
     FileFields,
@@ -115,6 +116,18 @@ class _JobOptions:
     workers: int | None = None
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""
+    chosen: Mapping[str, frozenset[str]] | None = None
+    """The ids of the problems to judge, by task; None: all."""
+
+    @property
+    def leaves_out_rows(self) -> bool:
+        """Whether some rows of the file aren't judged; the others store their number."""
+        return self.shard is not None or self.chosen is not None
+
+    def _takes(self, task: str, identifier: str) -> bool:
+        if self.chosen is not None and identifier not in self.chosen[task]:
+            return False
+        return self.shard is None or self.shard.takes(task, identifier)
 
 
 @dataclass(frozen=True)
@@ -143,7 +156,7 @@ class FileJob(_JobOptions):
         batch: list[Generated] = []
         for number, row in self._rows(chunk):
             sample, lacking = self._judgeable(row, number)
-            if self.shard and not self.shard.takes(self.name, sample.id):
+            if not self._takes(self.name, sample.id):
                 continue
             of_row = completions(row, number, self.columns)
             result.ids.append((sample.id, len(of_row)))
@@ -169,10 +182,17 @@ class FileJob(_JobOptions):
                 result.lines.append(unnumbered_line(judged))
         return result
 
-    @cached_property
+    @property
     def leaves_out_rows(self) -> bool:
-        """Whether some rows of the file aren't judged; the others store their number."""
-        return self.shard is not None or self.columns.filter is not None
+        """Also where the file repeats each row for each filter."""
+        return super().leaves_out_rows or self.columns.filter is not None
+
+    def taking(self, subset: Subset) -> FileJob:
+        """The job of a subset of the problems. UnknownName for an id that no row has."""
+        if not subset.record():
+            return self
+        ids = (self._judgeable(row, number)[0].id for number, row in self._all_rows())
+        return replace(self, chosen={self.name: subset.ids(ids, self.name)})
 
     def checked(self) -> FileJob:
         """The job with the name of the completions' field. DataError if no row of the file has a
@@ -274,10 +294,16 @@ class RunJob(_JobOptions):
     dropped: frozenset[int] = frozenset()
     """Numbers of the rows that a later row with the same key replaces."""
 
-    @property
-    def leaves_out_rows(self) -> bool:
-        """Whether some rows of the file aren't judged; the others store their number."""
-        return self.shard is not None
+    def taking(self, subset: Subset) -> RunJob:
+        """The job of a subset of each task's problems. UnknownName for an id that no row has."""
+        if not subset.record():
+            return self
+        ids: dict[str, dict[str, None]] = {task: {} for task in self.verifiers}
+        for chunk in self.source.chunks(0):
+            for _, row in self._rows(chunk):
+                ids[row.task][row.id] = None
+        chosen = {task: subset.ids(known, task) for task, known in ids.items()}
+        return replace(self, chosen=chosen)
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk again."""
@@ -301,9 +327,9 @@ class RunJob(_JobOptions):
                     f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
                     "restore run.json, or remove the row"
                 )
-            if self.shard is None:
+            if not self.leaves_out_rows:
                 yield number, row
-            elif self.shard.takes(row.task, row.id):
+            elif self._takes(row.task, row.id):
                 yield number, replace(row, others={**row.others, SOURCE_ROW: number})
 
     def _generated(self, row: CompletionRow) -> Generated:

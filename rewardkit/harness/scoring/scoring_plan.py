@@ -29,6 +29,7 @@ from rewardkit.harness.runs.judging_thread import (
     verifiers_of_task,
 )
 from rewardkit.harness.runs.options import task_with_arguments, verifiers_named_in
+from rewardkit.harness.runs.subset import Subset
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
@@ -163,6 +164,7 @@ class ScoreOutput:
     command: Sequence[str] = ()
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""
+    subset: Subset = field(default_factory=Subset)
 
     def __post_init__(self) -> None:
         if self.shard and self.output_dir is None:
@@ -199,11 +201,13 @@ class ScorePlan:
     ) -> ScorePlan:
         """The plan with the folder for its rows and figures, and what its run.json holds."""
         shard = {"shard": output.shard.record("score")} if output.shard else {}
+        subset = output.subset.record()
+        settings = {**record.get("settings", {}), **subset}
         return replace(
             self,
             output_dir=output.folder,
-            fingerprint=fingerprint,
-            record={"command": list(output.command), **shard, **record},
+            fingerprint={**fingerprint, **subset},
+            record={"command": list(output.command), **shard, **record, "settings": settings},
             overwrite=output.overwrite,
         )
 
@@ -268,6 +272,7 @@ def plan_scoring(
         keep_rows=output.output_dir is not None,
         shard=output.shard,
     ).checked()
+    job = job.taking(output.subset)
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
         job = replace(job, group_by=task.group_by)
     grouped = {choice.name: tuple(job.group_by)}
@@ -375,7 +380,7 @@ def plan_rescoring(
         replaced_rows(path),
         keep_rows=output.output_dir is not None,
         shard=output.shard,
-    )
+    ).taking(output.subset)
     plan = ScorePlan(job, group_by, tasks)
     if output.output_dir is None:
         return plan

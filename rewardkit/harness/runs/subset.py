@@ -1,0 +1,55 @@
+"""Which problems of a task to take: the first ones, a random subset by seed, or problems by id."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+from rewardkit.errors import UnknownName, UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subset:
+    """At most `limit` problems, among those that `id` names; `shuffle` is the seed of the draw."""
+
+    limit: int | None = None
+    shuffle: int | None = None
+    id: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.shuffle is not None and self.limit is None:
+            raise UsageError("--shuffle draws as many problems as --limit says; add --limit")
+
+    def record(self) -> dict[str, Any]:
+        """What is set, for a run's record; empty where all problems are taken."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, ())}
+
+    def ids(self, known: Iterable[str], task: str) -> frozenset[str]:
+        """The ids to take of a task's ids, which may repeat.
+
+        A random subset holds the ids whose hash with the seed is smallest, so that it is the same
+        on every machine and in any order of the rows, and part of every larger one with this seed.
+        UnknownName for a named id that the task lacks.
+        """
+        if not self.id and self.shuffle is None and self.limit is not None:
+            first: dict[str, None] = {}
+            for identifier in known:
+                first[identifier] = None
+                if len(first) == self.limit:
+                    break
+            return frozenset(first)
+        distinct = dict.fromkeys(known)
+        for name in self.id:
+            if name not in distinct:
+                raise UnknownName.among(f"problem of {task}", name, distinct)
+        chosen = [one for one in distinct if not self.id or one in self.id]
+        if self.shuffle is not None:
+            chosen.sort(key=self._rank)
+        return frozenset(islice(chosen, self.limit))
+
+    def _rank(self, identifier: str) -> bytes:
+        key = f"{self.shuffle}/{identifier}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(key).digest()
