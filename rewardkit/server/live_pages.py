@@ -36,7 +36,7 @@ from rewardkit.harness.report.page import (
     render,
 )
 from rewardkit.harness.report.runs import TRAIN_LOG, find_shown, read_runs, run_start
-from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow
+from rewardkit.harness.results.completion_row import SAMPLES, read_rows_from
 from rewardkit.harness.results.documents import (
     NOTES,
     NoteTags,
@@ -145,24 +145,14 @@ class RowTally:
 
     def update(self, started: str) -> None:
         """Read the lines that are new; all of them if the run that began at `started` is new."""
-        try:
-            with self.path.open("rb") as file:
-                status = os.fstat(file.fileno())
-                origin = (started, status.st_ino)
-                if self.origin != origin or status.st_size < self.offset:
-                    self.origin, self.offset = origin, 0
-                    self.rows.clear()
-                file.seek(self.offset)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break
-                    row = CompletionRow.from_json(
-                        json.loads(line), f"the line at byte {self.offset}"
-                    )
-                    self.offset += len(line)
-                    self.rows[row.key] = (row.task, row.id, row.verdict.correct)
-        except FileNotFoundError:
+        status = self.path.stat() if self.path.exists() else None
+        origin = (started, status and status.st_ino)
+        if status is None or self.origin != origin or status.st_size < self.offset:
+            self.origin, self.offset = origin, 0
             self.rows.clear()
+        for end, row in read_rows_from(self.path, self.offset):
+            self.offset = end
+            self.rows[row.key] = (row.task, row.id, row.verdict.correct)
 
     def accuracy(self, task: str) -> Metric | None:
         """The accuracy over the judged completions; None without any."""

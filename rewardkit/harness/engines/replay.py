@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.engines.engine_options import LOCAL_OPTIONS, EngineOptions
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import json_row
 from rewardkit.harness.results.model_folder import hash_file
 from rewardkit.protocols import Message, Prompt, Request, Tool
@@ -133,6 +134,9 @@ def _read(path: Path) -> dict[str, Completion]:
         for number, line in enumerate(file, start=1):
             if line.strip():
                 row, place = json_row(line, number, str(path)), f"{path}, line {number}"
+                if (stored := CompletionRow.in_line(row)) is not None:
+                    rows[stored.key] = stored.generated
+                    continue
                 key = _key(row, seen, place)
                 if key in rows and "key" not in row:  # a run's later row replaces the earlier one
                     raise DataError(

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from rewardkit.errors import RunMismatch
-from rewardkit.records import LARGEST_COUNT, Verdict
+from rewardkit.records import LARGEST_COUNT, Completion, Failure, Sample, Verdict
 
 NonNegativeInt = Annotated[int, msgspec.Meta(ge=0, le=LARGEST_COUNT)]
 """An int from 0 to LARGEST_COUNT."""
@@ -92,10 +92,49 @@ class CompletionRow:
                 "`rewardkit score` reads files of other programs"
             ) from error
 
+    @classmethod
+    def in_line(cls, value: Mapping[str, Any]) -> CompletionRow | None:
+        """The row that a line of any file holds; None for a line of another program."""
+        if value.keys() >= _REQUIRED:
+            with contextlib.suppress(RunMismatch):
+                return cls.from_json(value, "the line")
+        return None
+
+    @property
+    def sample(self) -> Sample:
+        """The problem, as it was judged."""
+        return Sample(self.reference, id=self.id, columns=self.columns, references=self.references)
+
+    @property
+    def generated(self) -> Completion:
+        """The completion, to replay or to judge again; without its cost, which was paid before."""
+        is_cut_off = self.verdict.failure == Failure.TRUNCATED
+        return Completion(
+            self.completion,
+            self.finish_reason,
+            self.prompt_tokens,
+            self.completion_tokens,
+            message=""
+            if is_cut_off
+            else self.verdict.message,  # else the engine's, of an empty one
+            reasoning=self.reasoning,
+            thinking_tokens=self.thinking_tokens,
+            tool_calls=self.tool_calls,
+        )
+
     @property
     def earlier(self) -> BriefVerdict | None:
         """The earlier verdict, else the label, if there is one."""
         return self.before or (None if self.label is None else BriefVerdict(self.label))
+
+    @property
+    def flat(self) -> dict[str, Any]:
+        """The fields of the line and the problem's columns as one row of a file of completions."""
+        row = self.as_json()
+        if calls := row.pop("tool_calls", None):
+            message = {"role": "assistant", "content": self.completion, "tool_calls": calls}
+            row["completion"] = [message]
+        return {**row.pop("columns"), **row}
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain values, in the order of the fields of a line."""
@@ -120,28 +159,40 @@ _IF_KNOWN = (
     *("references", "tool_calls", "reasoning", "thinking_tokens", "cost"),
     *("prompt_ends", "label", "before", "second"),
 )
+_REQUIRED = {"key", "task", "id", "index", "completion", "finish_reason", "reference", "verdict"}
 _KNOWN = frozenset(CompletionRow.__dataclass_fields__) - {"others"}  # not a field of the line
 
 
 SAMPLES = "samples.jsonl"
 
 
-def read_samples(path: Path) -> Iterator[CompletionRow]:
-    """Yield the rows of a run in the order written, without an incomplete last line."""
+def read_rows_from(samples: Path, start: int = 0) -> Iterator[tuple[int, CompletionRow]]:
+    """Yield the rows of a file from byte `start` on, each with the byte from which to read on.
+
+    An incomplete last line is left out. RunMismatch names the line that isn't a row.
+    """
+    after = f" after byte {start}" if start else ""
     try:
-        with (path / SAMPLES).open("rb") as lines:
+        with samples.open("rb") as lines:
+            lines.seek(start)
             for number, line in enumerate(lines, 1):
+                place = f"{samples}, line {number}{after}"
+                is_whole = line.endswith(b"\n")
                 try:
                     value = json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    if not line.endswith(b"\n"):
+                    if not is_whole:
                         return
-                    raise RunMismatch(
-                        f"{path / SAMPLES}, line {number} isn't JSON: {error}"
-                    ) from error
-                yield CompletionRow.from_json(value, f"{path / SAMPLES}, line {number}")
+                    raise RunMismatch(f"{place} isn't JSON: {error}") from error
+                start += len(line) if is_whole else 0
+                yield start, CompletionRow.from_json(value, place)
     except FileNotFoundError:
         return
+
+
+def read_samples(path: Path) -> Iterator[CompletionRow]:
+    """Yield the rows of a run in the order written, without an incomplete last line."""
+    return (row for _, row in read_rows_from(path / SAMPLES))
 
 
 def replaced_rows(path: Path) -> frozenset[int]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rewardkit.errors import DataError, UsageError
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.files import check_target, replaced_file
 from rewardkit.harness.results.model_folder import (
     cache_alone_if_offline,
@@ -96,22 +97,12 @@ def read_rows(path: str | Path) -> list[Row]:
 def read_problems(path: str | Path) -> list[Row]:
     """Read rows of problems; of a run's samples.jsonl, each problem once. Raises DataError."""
     rows = read_rows(path)
-    if not rows or not all(map(is_sample_line, rows)):
-        return rows
-    by_problem: dict[tuple[Any, Any], Row] = {}
-    for row in rows:
-        by_problem.setdefault((row["task"], row["id"]), {"id": row["id"], **row["columns"]})
+    by_problem: dict[tuple[str, str], Row] = {}
+    for line in rows:
+        if (row := CompletionRow.in_line(line)) is None:
+            return rows
+        by_problem.setdefault((row.task, row.id), {"id": row.id, **row.columns})
     return list(by_problem.values())
-
-
-_SAMPLE_FIELDS = {"key", "task", "id", "index", "completion", "columns", "verdict"}
-
-
-def is_sample_line(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a line of a run's samples.jsonl, with its problem's columns."""
-    if not row.keys() >= _SAMPLE_FIELDS or not isinstance(row["columns"], Mapping):
-        return False
-    return isinstance(row["task"], str) and isinstance(row["id"], str)
 
 
 def iterate_rows(path: str | Path) -> Iterator[Row]:

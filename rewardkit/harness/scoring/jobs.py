@@ -44,7 +44,7 @@ from rewardkit.harness.scoring.tally import Tally
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.protocols import Task
-from rewardkit.records import Completion, Failure, Sample, Verdict
+from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.judge.use import add_uses, take_judge_uses
 
 if TYPE_CHECKING:
@@ -334,17 +334,9 @@ class RunJob(_JobOptions):
 
     def _generated(self, row: CompletionRow) -> Generated:
         before = BriefVerdict(row.verdict.correct, row.verdict.answer)
-        sample = Sample(row.reference, id=row.id, columns=row.columns, references=row.references)
-        completion = Completion(
-            row.completion,
-            row.finish_reason,
-            message=row.verdict.message,
-            reasoning=row.reasoning,
-            thinking_tokens=row.thinking_tokens,
-            tool_calls=row.tool_calls,
-        )
         judged = partial(replace, row, before=before)
-        return Generated(completion, row.prompt or "", sample, self.verifiers[row.task], judged)
+        verifiers = self.verifiers[row.task]
+        return Generated(row.generated, row.prompt or "", row.sample, verifiers, judged)
 
 
 Job = FileJob | RunJob

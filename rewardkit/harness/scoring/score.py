@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -13,7 +12,12 @@ from rewardkit.available_resources import available_cores
 from rewardkit.errors import DataError, RunMismatch
 from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.at_k import same_text, same_to
-from rewardkit.harness.results.completion_row import SAMPLES, CompletionRow, read_samples
+from rewardkit.harness.results.completion_row import (
+    SAMPLES,
+    CompletionRow,
+    read_rows_from,
+    read_samples,
+)
 from rewardkit.harness.results.data_files import Chunk
 from rewardkit.harness.results.documents import hardware, new_session, now
 from rewardkit.harness.results.run_folder import SOURCE_ROW, RunFolder
@@ -256,20 +260,15 @@ class Numbering:
 
 def stored_rows(samples: Path, task: str) -> list[CompletionRow]:
     """A task's rows in a samples.jsonl, in the order of their problems."""
-    places = []
-    with samples.open("rb") as lines:
-        start = 0
-        for line in lines:
-            row = json.loads(line)
-            if row["task"] == task:
-                places.append((row["id"], row["index"], start))
-            start += len(line)
+    places, start = [], 0
+    for end, row in read_rows_from(samples):
+        if row.task == task:
+            places.append((row.id, row.index, start))
+        start = end
 
     @lru_cache(maxsize=1)
     def read(start: int) -> CompletionRow:
-        with samples.open("rb") as file:
-            file.seek(start)
-            return CompletionRow.from_json(json.loads(file.readline()), str(samples))
+        return next(read_rows_from(samples, start))[1]
 
     return [cast("CompletionRow", _StoredRow(read, start)) for _, _, start in sorted(places)]
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from rewardkit.errors import DataError, UnknownName, UsageError
+from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import (
     PYTHON_CHAT,
     chat_in_text,
     field_value,
-    is_sample_line,
 )
 from rewardkit.harness.results.rollouts import plain_rollout
 from rewardkit.judging.rows import references_in
@@ -101,21 +101,12 @@ class FileFields:
         training's completions; None to leave it out."""
         if self.filter is not None and row.get("filter") != self.filter:
             return None
-        if is_sample_line(row):
-            return _run_row(row)
+        if (stored := CompletionRow.in_line(row)) is not None:
+            return stored.flat
         if self.format == "trl":
             return plain_rollout(row)
         nested = row.get("doc") if self.format == "lm-eval" else None
         return {**nested, **row} if isinstance(nested, Mapping) else row
-
-
-def _run_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A line of a run's samples.jsonl with its problem's columns, and its calls in its message."""
-    own = {name: value for name, value in row.items() if name != "columns"}
-    if calls := own.pop("tool_calls", None):
-        message = {"role": "assistant", "content": own["completion"], "tool_calls": calls}
-        own["completion"] = [message]
-    return {**row["columns"], **own}
 
 
 def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:

@@ -9,6 +9,7 @@ import pytest
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.replay import ReplayBackend
+from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.records import Completion, Sampling
 from tests.harness.engines.sample_requests import complete, requests
 from tests.support.commands import rewardkit
@@ -160,3 +161,31 @@ def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path
     assert status == 0, err
     assert json.loads(out)["tasks"]["data"]["completions"] == 2
     assert "completions of q, which are no problem's ids" in err
+
+
+@pytest.mark.slow
+def test_a_run_that_is_replayed_or_judged_again_ends_as_before(tmp_path: Path) -> None:
+    rows = [{"id": str(number), "question": "q", "answer": "#### 4"} for number in range(5)]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    replies: list[dict[str, object]] = [
+        {"id": "0", "completion": "#### 4"},
+        {"id": "1", "completion": "", "finish_reason": "length"},
+        {"id": "2", "completion": "", "reasoning": "hm"},
+        {"id": "3", "completion": "", "finish_reason": "error"},
+    ]  # and none for the problem 4
+    given = tmp_path / "replies.jsonl"
+    given.write_text("".join(json.dumps(row) + "\n" for row in replies))
+    run, replayed, again = (tmp_path / name for name in ("run", "replayed", "again"))
+    options = ("--task", "gsm8k", "--data", data, "--backend", "replay", "--max-errors", 1)
+    assert rewardkit("eval", *options, "--model", given, "-o", run).status == 0
+    assert rewardkit("eval", *options, "--model", run, "-o", replayed).status == 0
+    assert rewardkit("score", run, "--max-errors", 1, "-o", again).status == 0
+    verdicts = [
+        [row.verdict.as_json() for row in read_samples(folder)] for folder in (run, replayed, again)
+    ]
+    failures = [verdict["failure"] for verdict in verdicts[0]]
+    assert failures == [None, "truncated", "no_answer", "error", "error"]
+    assert "holds no completion for gsm8k/4/0" in verdicts[0][4]["message"]
+    assert verdicts[1] == verdicts[0]
+    assert verdicts[2] == verdicts[0]
