@@ -13,9 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from rewardkit.errors import UnknownName
 from rewardkit.harness.results.documents import hardware, versions
 from rewardkit.harness.results.model_folder import loading_error
 from rewardkit.harness.results.rollouts import COMPLETIONS, remove_steps_after
@@ -27,7 +26,6 @@ from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.training_plan import (
     TrainingPlan,
     TrainOptions,
-    TrainValues,
     is_main_process,
     plan_training,
     quiet_reporter,
@@ -187,24 +185,34 @@ def train(
     *,
     model: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
+    task: str | None = None,
+    data: str | Path | None = None,
+    output_dir: str | Path | None = None,
+    resume: bool = False,
+    seed: int | None = None,
+    trust_remote_code: bool = False,
+    timeout: float | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[TrainValues],
 ) -> TrainingResult:
     """Train `model` with a recipe, a name or a TOML file, whose settings `settings` override.
 
-    `settings` are those of --set, and `options` the other options of `rewardkit train`: task,
-    data, output_dir, resume, seed. UsageError, before any weights load, for every setting, name or
-    data that can't be used.
+    `settings` are those of --set, and the others are the options of `rewardkit train`. UsageError,
+    before any weights load, for every setting, name or data that can't be used.
     """
-    for name in options:
-        if name not in TrainValues.__annotations__:
-            known = (*TrainValues.__annotations__, "model", "settings")
-            raise UnknownName.among("option of train", name, known)
-    resolved = reporter or quiet_reporter()
-    train_options = TrainOptions(
-        recipe=str(recipe), model=model, settings=settings or {}, **options
+    options = TrainOptions(
+        recipe=str(recipe),
+        model=model,
+        settings=settings or {},
+        task=task,
+        data=data,
+        output_dir=output_dir,
+        resume=resume,
+        seed=seed,
+        trust_remote_code=trust_remote_code,
+        timeout=timeout,
     )
-    return run_training(plan_training(train_options, resolved), resolved)
+    reporter = reporter or quiet_reporter()
+    return run_training(plan_training(options, reporter), reporter)
 
 
 def run_training(
@@ -252,7 +260,18 @@ def run_training(
                 uses = interrupt.judge_uses
                 judges = {"judges": judges_record(uses)} if uses else {}
                 training_folder.end(plan.output_dir, steps=trainer.state.global_step, **judges)
-    return _result(plan, trainer.state.global_step, progress.reward_share)
+    log = read_log(plan.output_dir)
+    task = plan.task_plan.task.name
+    return TrainingResult(
+        output_dir=plan.output_dir,
+        final=plan.output_dir / training_folder.FINAL,
+        task=task,
+        steps=trainer.state.global_step,
+        evaluations=[(each.step, each.metrics) for each in evaluations(log, task)],
+        best=read_best(plan.output_dir / BEST),
+        warnings=[warning for entry in log for warning in entry["warnings"]],
+        reward_share=progress.reward_share,
+    )
 
 
 @contextlib.contextmanager
@@ -272,19 +291,3 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _result(plan: TrainingPlan, steps: int, reward_share: float) -> TrainingResult:
-    task = plan.task_plan.task.name
-    folder = plan.output_dir
-    log = read_log(folder)
-    return TrainingResult(
-        output_dir=folder,
-        final=folder / training_folder.FINAL,
-        task=task,
-        steps=steps,
-        evaluations=[(one.step, one.metrics) for one in evaluations(log, task)],
-        best=read_best(folder / BEST),
-        warnings=[warning for entry in log for warning in entry["warnings"]],
-        reward_share=reward_share,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypedDict, cast
@@ -60,8 +60,18 @@ def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -
     saved = checkpoints(folder)
     if resume and not saved:
         raise UsageError(f"{folder} holds no checkpoint to resume from; leave --resume out")
-    if resume:
-        return _newest_whole(saved, warned)
+    damaged: list[str] = []
+    for path in reversed(saved if resume else []):
+        why = damage(path)
+        if not why:
+            for text in damaged:
+                warned(f"{text}; the training resumes from {path.name}")
+            return path
+        damaged.append(f"{path} can't be resumed: {why}")
+    if damaged:
+        raise UsageError(
+            f"{'; '.join(damaged)}. Restore one from a copy, or start again in another --output-dir"
+        )
     if saved:
         raise UsageError(
             f"{folder} holds a training's checkpoints already (the last is {saved[-1].name}); "
@@ -72,20 +82,6 @@ def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -
             f"{folder} holds a training's {FINAL} model already; choose another --output-dir"
         )
     return None
-
-
-def _newest_whole(saved: Sequence[Path], warned: Callable[[str], None]) -> Path:
-    damaged: list[str] = []
-    for path in reversed(saved):
-        why = damage(path)
-        if not why:
-            for text in damaged:
-                warned(f"{text}; the training resumes from {path.name}")
-            return path
-        damaged.append(f"{path} can't be resumed: {why}")
-    raise UsageError(
-        f"{'; '.join(damaged)}. Restore one from a copy, or start again in another --output-dir"
-    )
 
 
 def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from rewardkit import registry
 from rewardkit.available_resources import sleep_while_waiting
@@ -69,18 +69,6 @@ def quiet_reporter() -> Reporter:
 def is_main_process() -> bool:
     """Whether this is the first of the processes that `accelerate launch` started."""
     return os.environ.get("RANK", "0") == "0"
-
-
-class TrainValues(TypedDict, total=False):
-    """The options of `train()`, except recipe, model and settings."""
-
-    task: str | None
-    data: str | Path | None
-    output_dir: str | Path | None
-    resume: bool
-    seed: int | None
-    trust_remote_code: bool
-    timeout: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,15 +161,23 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     resumed_from = training_folder.resumed_from(
         output_dir, resume=options.resume, warned=reporter.warned
     )
-    task_plan = _plan_task(recipe)
+    data = recipe.data
+    data_options = AllOptions(
+        system_prompt=recipe.system_prompt,
+        data=data.file,
+        split=data.split,
+        seed=data.seed,
+        limit=data.limit,
+        timeout=recipe.timeout,
+    )
+    task = registry.installed().task(recipe.task, **recipe.task_args)
+    task_plan = plan_task(task, recipe.prompt, data_options)
     folder = model_folders.resolve(str(recipe.model.name))
     if not model_folders.weight_files(folder):
         raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
     tokenizer = load_tokenizer(folder, trust_remote_code=recipe.model.trust_remote_code)
     rows = _rows(recipe, task_plan, tokenizer, folder, reporter)
-    evaluation = _evaluation(recipe, task_plan, reporter)
-    if evaluation is not None:
-        _warn_of_shared_rows(rows, evaluation.live_evaluation.task_plans, reporter)
+    evaluation = _evaluation(recipe, task_plan, rows, reporter)
     functions, weights = _rewards(recipe, task_plan)
     if recipe.is_sft:
         config = trl_config.build_sft_config(
@@ -219,20 +215,6 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     )
 
 
-def _plan_task(recipe: Recipe) -> TaskPlan:
-    task = registry.installed().task(recipe.task, **recipe.task_args)
-    data = recipe.data
-    options = AllOptions(
-        system_prompt=recipe.system_prompt,
-        data=data.file,
-        split=data.split,
-        seed=data.seed,
-        limit=data.limit,
-        timeout=recipe.timeout,
-    )
-    return plan_task(task, recipe.prompt, options)
-
-
 def _rows(
     recipe: Recipe,
     task_plan: TaskPlan,
@@ -267,14 +249,14 @@ def _rows(
     )
 
 
-def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
-    """The EvaluationCallback, or None if the recipe has no evaluation."""
+def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporter: Reporter) -> Any:
+    """The EvaluationCallback, or None if the recipe has no evaluation; warns of shared rows."""
     from rewardkit.trainers import EvaluationCallback
 
     if not recipe.evaluation.every:
         return None
     try:
-        return EvaluationCallback(
+        evaluation = EvaluationCallback(
             task_plan.task,
             prompt=recipe.prompt,
             system_prompt=recipe.system_prompt,
@@ -289,13 +271,9 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, reporter: Reporter) -> Any:
             f"the problems to evaluate on can't be read: {error}. Name others with --set "
             "evaluation.data=FILE, or leave the evaluation out with --set evaluation.every=0"
         ) from error
-
-
-def _warn_of_shared_rows(
-    rows: TrainingRows, evaluated: Sequence[TaskPlan], reporter: Reporter
-) -> None:
     trained = {(sample.question, sample.reference) for sample in rows.samples}
-    samples = [sample for task_plan in evaluated for sample in task_plan.samples]
+    plans = evaluation.live_evaluation.task_plans
+    samples = [sample for plan in plans for sample in plan.samples]
     shared = sum((sample.question, sample.reference) in trained for sample in samples)
     if shared:
         reporter.warned(
@@ -303,6 +281,7 @@ def _warn_of_shared_rows(
             "accuracy says nothing about new problems; name others with --set "
             "evaluation.data=FILE or evaluation.split=NAME"
         )
+    return evaluation
 
 
 def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[Weights]]:
@@ -374,34 +353,24 @@ def completion_length(
     needs more. The reporter notes which rule applies to data.max_total_length, and warns of
     worked replies that do not fit. PromptTooLong if the model in `folder` has too little room.
     """
-    length = recipe.trainer_settings.get("max_completion_length")
-    if length is None and recipe.data.max_total_length is not None:
-        length = _remainder(recipe.data.max_total_length, rows, reporter)
+    prompt, reply = rows.longest, rows.longest_reply
+    length: int | None = recipe.trainer_settings.get("max_completion_length")
+    total = recipe.data.max_total_length
+    if length is None and total is not None:
+        if total - prompt < reply:
+            reporter.note(
+                f"data.max_total_length {total} doesn't apply: the longest prompt has {prompt} "
+                f"tokens and the longest worked reply {reply}, so the limit of a completion "
+                "follows from the worked replies"
+            )
+        else:
+            length = total - prompt
+            reporter.note(
+                f"data.max_total_length {total}: the longest prompt has {prompt} tokens, so that "
+                f"a completion may have {length}; the longest worked reply has {reply}"
+            )
     if length is None:
-        length = max(task_plan.task.max_tokens, math.ceil(MARGIN * rows.longest_reply))
-    _check_model_room(rows.longest, length, folder)
-    _warn_of_short_limit(length, task_plan.task.name, rows, reporter)
-    return int(length)
-
-
-def _remainder(total: int, rows: TrainingRows, reporter: Reporter) -> int | None:
-    """Return what the longest prompt leaves of `total`; None if a worked reply does not fit."""
-    left = total - rows.longest
-    if left < rows.longest_reply:
-        reporter.note(
-            f"data.max_total_length {total} doesn't apply: the longest prompt has {rows.longest} "
-            f"tokens and the longest worked reply {rows.longest_reply}, so the limit of a "
-            "completion follows from the worked replies"
-        )
-        return None
-    reporter.note(
-        f"data.max_total_length {total}: the longest prompt has {rows.longest} tokens, so that a "
-        f"completion may have {left}; the longest worked reply has {rows.longest_reply}"
-    )
-    return left
-
-
-def _check_model_room(prompt: int, length: int, folder: Path) -> None:
+        length = max(task_plan.task.max_tokens, math.ceil(MARGIN * reply))
     room = trl_config.model_room(folder)
     if room is not None and prompt + length > room:
         raise PromptTooLong(
@@ -409,17 +378,15 @@ def _check_model_room(prompt: int, length: int, folder: Path) -> None:
             f"it needs {prompt + length}, and the model takes {room} in all; set "
             f"max_completion_length={max(room - prompt, 1)} or data.max_prompt_length"
         )
-
-
-def _warn_of_short_limit(length: int, task: str, rows: TrainingRows, reporter: Reporter) -> None:
     cut_off = sum(tokens > length for tokens in rows.reply_lengths)
     if cut_off:
         reporter.warned(
-            f"{cut_off} of {len(rows.reply_lengths)} worked replies of task {task!r} are longer "
-            f"than the {length} tokens that a completion may have (the longest has "
-            f"{rows.longest_reply}), so that a right completion may be cut off; set "
-            f"max_completion_length={rows.longest_reply} or more"
+            f"{cut_off} of {len(rows.reply_lengths)} worked replies of task "
+            f"{task_plan.task.name!r} are longer than the {length} tokens that a completion may "
+            f"have (the longest has {reply}), so that a right completion may be cut off; set "
+            f"max_completion_length={reply} or more"
         )
+    return length
 
 
 def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> tokenization.Tokenizer:

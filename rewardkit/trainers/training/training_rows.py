@@ -49,16 +49,6 @@ class TrainingRows:
         lengths = (len(prompt.token_ids) for prompt in self.prompts)
         return max(map(sum, zip(lengths, self.reply_lengths, strict=True)))
 
-    def at(self, places: Sequence[int]) -> TrainingRows:
-        """The rows at these places, in this order; the others are left out."""
-        return replace(
-            self,
-            samples=[self.samples[place] for place in places],
-            prompts=[self.prompts[place] for place in places],
-            reply_lengths=[self.reply_lengths[place] for place in places],
-            left_out=self.left_out + len(self.samples) - len(places),
-        )
-
     def hash(self) -> str:
         """A hash of the problems, and of the completions if there are any."""
         if self.completions is None:
@@ -66,19 +56,15 @@ class TrainingRows:
         pairs = zip(self.samples, self.completions, strict=True)
         return data_hash([Sample(str(ids), sample.question, sample.id) for sample, ids in pairs])
 
-    def trl_prompts(self) -> list[Any]:
-        """TRL's column `prompt`: messages, or text if there is no chat template."""
-        if not self.conversational:
-            return [prompt.text for prompt in self.prompts]
-        return [turns(prompt.messages) for prompt in self.prompts]
-
     def dataset(self) -> Any:
         """The rows as a `datasets.Dataset`. DataError if a column mixes types.
 
         Those with completions are tokenized, since TRL's own tokenization may differ.
         """
         if self.completions is None:
-            return _dataset(self.samples, self.trl_prompts())
+            if not self.conversational:
+                return _dataset(self.samples, [prompt.text for prompt in self.prompts])
+            return _dataset(self.samples, [turns(prompt.messages) for prompt in self.prompts])
         from datasets import Dataset
 
         return Dataset.from_list(
@@ -231,27 +217,29 @@ def supervise(
         for place, ids in solved.items()
         if limit is None or len(rows.prompts[place].token_ids) + len(ids) <= limit
     ]
-    _report(rows, len(solved), len(kept), limit, note)
-    completions = [solved[place] for place in kept]
-    lengths = [len(ids) for ids in completions]
-    return replace(rows.at(kept), reply_lengths=lengths, completions=completions)
-
-
-def _report(rows: TrainingRows, solved: int, kept: int, limit: int | None, note: Note) -> None:
-    """Note how many rows are left out, and why. UsageError if all are."""
-    if solved < len(rows.samples):
-        count = len(rows.samples) - solved
-        note(f"{count} of {len(rows.samples)} rows are left out: their solution isn't judged right")
-    if kept < solved:
+    count, left_out = len(rows.samples), len(rows.samples) - len(kept)
+    if len(solved) < count:
+        unsolved = count - len(solved)
+        note(f"{unsolved} of {count} rows are left out: their solution isn't judged right")
+    if len(kept) < len(solved):
         note(
-            f"{solved - kept} of {solved} rows are left out: prompt and completion have more than "
-            f"{limit} tokens"
+            f"{len(solved) - len(kept)} of {len(solved)} rows are left out: prompt and completion "
+            f"have more than {limit} tokens"
         )
     if not kept:
         raise UsageError(
             f"every prompt with its completion has more than {limit} tokens; raise "
             "data.max_total_length, choose a shorter prompt, or a model with a longer context"
         )
+    completions = [solved[place] for place in kept]
+    return TrainingRows(
+        samples=[rows.samples[place] for place in kept],
+        prompts=[rows.prompts[place] for place in kept],
+        conversational=rows.conversational,
+        left_out=rows.left_out + left_out,
+        reply_lengths=[len(ids) for ids in completions],
+        completions=completions,
+    )
 
 
 def _completions(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import os
+import importlib
 import types
 import typing
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,7 @@ from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.engines.vllm import quieten
 from rewardkit.harness.results.model_folder import read_json
 from rewardkit.lazy import needs_extra
-from rewardkit.trainers.recipes.recipe import ModelSettings, Recipe
+from rewardkit.trainers.recipes.recipe import Recipe
 
 Note = Callable[[str], None]
 
@@ -42,13 +42,20 @@ def uses_gpu(recipe: Recipe) -> bool:
 def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
     """The recipe's settings for TRL, with those of this machine and this folder over them."""
     on_gpu = uses_gpu(recipe)
-    values = dict(recipe.trainer_settings)
-    values |= {
+    model = recipe.model
+    loading: dict[str, Any] = {
+        "dtype": model.dtype if on_gpu else "float32",
+        "trust_remote_code": model.trust_remote_code,
+    }
+    if model.attn_implementation is not None:
+        loading["attn_implementation"] = model.attn_implementation
+    values: dict[str, Any] = {
+        **recipe.trainer_settings,
         "output_dir": str(output_dir),
-        "model_init_kwargs": _loading_arguments(recipe.model, on_gpu=on_gpu),
+        "model_init_kwargs": loading,
         "disable_tqdm": True,
     }
-    if recipe.model.trust_remote_code:
+    if model.trust_remote_code:
         values["trust_remote_code"] = True
     values.setdefault("report_to", "none")
     if not on_gpu:
@@ -60,35 +67,20 @@ def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
 
 def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
     """Build the config. UsageError, with the settings' names, for those that TRL refuses."""
+    from transformers.integrations import integration_utils
+
+    unlisted = ("flyte", "kubeflow")  # transformers doesn't list them among the available tools
+    available = (*integration_utils.get_available_reporting_integrations(), *unlisted)
     try:
         config = config_class(**values)
-        _check_reporting(config.report_to)
+        for tool in config.report_to:  # the trainer would fail at its start
+            if tool in integration_utils.INTEGRATION_TO_CALLBACK and tool not in available:
+                raise ImportError(f"report_to is {tool}, which isn't installed; pip install {tool}")
         return config
     except (ValueError, TypeError, ImportError, RuntimeError, NotImplementedError) as error:
         raise UsageError(
             f"TRL's {config_class.__name__} refuses these settings: {error}; change them with --set"
         ) from error
-
-
-def _check_reporting(tools: Sequence[str]) -> None:
-    """ImportError for a tracking tool that isn't installed: the trainer would fail at its start."""
-    from transformers.integrations import integration_utils
-
-    unchecked = ("flyte", "kubeflow")  # transformers doesn't list them among the available ones
-    available = (*integration_utils.get_available_reporting_integrations(), *unchecked)
-    for tool in tools:
-        if tool in integration_utils.INTEGRATION_TO_CALLBACK and tool not in available:
-            raise ImportError(f"report_to is {tool}, which isn't installed; pip install {tool}")
-
-
-def _loading_arguments(model: ModelSettings, *, on_gpu: bool) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
-        "dtype": model.dtype if on_gpu else "float32",
-        "trust_remote_code": model.trust_remote_code,
-    }
-    if model.attn_implementation is not None:
-        arguments["attn_implementation"] = model.attn_implementation
-    return arguments
 
 
 SET_ELSEWHERE = (
@@ -152,19 +144,17 @@ def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
     config = import_trl().SFTConfig if section == "sft" else import_trl().GRPOConfig
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config) if field.init]
-    return {
-        name: _field(name, CHOICES[section].get(name) or _writable(hints[name]))
+    types = {
+        name: CHOICES[section].get(name) or _writable(hints[name])
         for name in names
         if name not in SET_ELSEWHERE
     }
-
-
-def _field(name: str, kind: Any) -> Any:
-    if name not in RANGES:
-        return kind
-    numbers = [one for one in (typing.get_args(kind) or (kind,)) if one is not type(None)]
-    ranged: Any = Annotated[numbers[0], RANGES[name]]
-    return ranged if numbers == [kind] else ranged | None
+    for name in types.keys() & RANGES.keys():
+        optional = type(None) in typing.get_args(types[name])
+        number = typing.get_args(types[name])[0] if optional else types[name]
+        ranged: Any = Annotated[number, RANGES[name]]
+        types[name] = ranged | None if optional else ranged
+    return types
 
 
 def _writable(hint: Any) -> Any:
@@ -172,18 +162,15 @@ def _writable(hint: Any) -> Any:
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         # beside an enum, `str` means only the names of its members
-        names_members = any(_is_enum(argument) for argument in arguments)
+        names_members = any(isinstance(argument, enum.EnumType) for argument in arguments)
         kept = [argument for argument in arguments if not (names_members and argument is str)]
         return typing.Union[tuple(map(_writable, kept))]  # noqa: UP007  # built at run time
-    if _is_enum(hint):
-        return Literal[tuple(member.value for member in hint)]
+    if isinstance(hint, enum.EnumType):
+        members: Any = hint
+        return Literal[tuple(member.value for member in members)]
     if typing.get_origin(hint) is list:
         return list[_writable(arguments[0])]  # type: ignore[misc]
     return Any if dataclasses.is_dataclass(hint) else hint
-
-
-def _is_enum(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, enum.Enum)
 
 
 def build_grpo_config(
@@ -209,7 +196,6 @@ def build_grpo_config(
     if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
         room = values.get("vllm_max_model_length")
         values["vllm_max_model_length"] = room or max(longest + completion, longest_evaluated())
-    _check_groups(values)
     return build_config(import_trl().GRPOConfig, values)
 
 
@@ -230,41 +216,20 @@ def check_enough(config: Any, rows: int) -> None:
         )
 
 
-def _check_groups(values: Mapping[str, Any]) -> None:
-    """UsageError if a step doesn't hold a whole number of groups."""
-    size = values.get("per_device_train_batch_size", 8)
-    accumulated = values.get("gradient_accumulation_steps", 1)
-    accumulated = values.get("steps_per_generation") or accumulated
-    group = values.get("num_generations", 8)
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    completions = size * accumulated * processes
-    if completions % group:
-        counted = "1 process" if processes == 1 else f"{processes} processes"
-        raise UsageError(
-            f"a step has {completions} completions (per_device_train_batch_size {size} × "
-            f"gradient_accumulation_steps {accumulated} × {counted}), no "
-            f"multiple of num_generations {group}; change one of them"
-        )
-
-
 def _uses_vllm(use_vllm: bool | str, *, on_gpu: bool, note: Note) -> bool:
     if use_vllm is True and not on_gpu:
         raise UsageError("use_vllm is true, and TRL's vLLM needs a GPU; set use_vllm=auto or false")
     if use_vllm != "auto":
         return bool(use_vllm)
-    if on_gpu and _vllm_imports():
-        return True
-    why = "vllm isn't installed here, or can't be imported" if on_gpu else "its vLLM needs a GPU"
+    why = "its vLLM needs a GPU"
+    if on_gpu:
+        try:
+            importlib.import_module("vllm")
+            return True
+        except Exception:  # a build for another machine fails in many ways
+            why = "vllm isn't installed here, or can't be imported"
     note(f"completions are generated by TRL itself: {why}")
     return False
-
-
-def _vllm_imports() -> bool:
-    try:
-        import vllm  # noqa: F401
-    except Exception:  # a build for another machine fails in many ways
-        return False
-    return True
 
 
 def lora_config(recipe: Recipe) -> Any:

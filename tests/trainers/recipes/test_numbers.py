@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -183,7 +184,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
 
     fields = trainer_fields()
     monkeypatch.setattr(trl_config, "has_gpu", lambda: True)
-    monkeypatch.setattr(trl_config, "_vllm_imports", lambda: True)
+    monkeypatch.setitem(sys.modules, "vllm", ModuleType("vllm"))
     monkeypatch.setattr(trl_config, "import_trl", lambda: SimpleNamespace(GRPOConfig=config))
     notes: list[str] = []
     found = build_recipe(*find_recipe("gsm8k-xml"), fields)

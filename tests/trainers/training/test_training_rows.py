@@ -63,8 +63,9 @@ def test_rows_with_tools_are_trained_on_as_evaluation_renders_them(
     plan = plan_task(rewardkit.load_task("gsm8k"), "question", AllOptions(data=file))
     tokenizer = tokenization.load(tiny_checkpoint)
     rows = render_rows(plan, tokenizer, chat=True, max_prompt_length=None)
-    assert all("f_x" in text for text in rows.trl_prompts())
-    sent = tokenizer.loaded(text=rows.trl_prompts())["input_ids"]
+    texts = rows.dataset()["prompt"][:]
+    assert all("f_x" in text for text in texts)
+    sent = tokenizer.loaded(text=texts)["input_ids"]
     assert sent == [list(prompt.token_ids) for prompt in rows.prompts]
     with pytest.raises(UsageError, match="train with `rewardkit train`"):
         train_dataset("gsm8k", prompt="question", data=file)
