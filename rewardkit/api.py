@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, get_type_hints, overload
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
+from rewardkit.harness.options import DEFAULTS, EvalOptions
 from rewardkit.judging import JudgingOptions, judge, judge_many
 from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Task, Verifier
@@ -16,7 +18,6 @@ from rewardkit.records import Sample, Verdict, Verdicts
 from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
-    from rewardkit.harness.options import EvalKwargs
     from rewardkit.harness.results.comparison_tables import Comparisons
     from rewardkit.harness.runs.progress import Reporter
     from rewardkit.harness.runs.run import RunSummary
@@ -162,7 +163,7 @@ def evaluate(
     *,
     prompt: Name | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalKwargs],
+    **options: Any,
 ) -> RunSummary: ...
 
 
@@ -173,7 +174,7 @@ def evaluate(
     *,
     prompt: Names,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalKwargs],
+    **options: Any,
 ) -> list[SweepRun]: ...
 
 
@@ -184,7 +185,7 @@ def evaluate(
     *,
     prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalKwargs],
+    **options: Any,
 ) -> list[SweepRun]: ...
 
 
@@ -194,7 +195,7 @@ def evaluate(
     *,
     prompt: Name | Names | None = None,
     reporter: Reporter | None = None,
-    **options: Unpack[EvalKwargs],
+    **options: Any,
 ) -> RunSummary | list[SweepRun]:
     """Generate completions with `model`, judge them with the verifiers of `task`, and summarise.
 
@@ -222,6 +223,23 @@ def evaluate(
     if not isinstance(model, (list, tuple)) and not isinstance(prompt, (list, tuple)):
         return run(plan_for(chosen, listener), listener)
     return sort_by_step(list(sweep(plan_sweep(chosen, models, prompts), listener)))
+
+
+def _spell_out(function: Any) -> None:
+    """Let `help`, and an editor that completes, show an evaluation's options in place of `**`."""
+    parameters = inspect.signature(function).parameters.values()
+    types = get_type_hints(EvalOptions)
+    options = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=types[name]
+        )
+        for name, value in DEFAULTS.items()
+    ]
+    named = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = inspect.Signature([*named, *options])
+
+
+_spell_out(evaluate)
 
 
 def _listed(names: Name | Names | None) -> list[str]:

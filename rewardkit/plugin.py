@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rewardkit.errors import RewardkitError as RewardkitError
     from rewardkit.errors import Unavailable as Unavailable
     from rewardkit.errors import UsageError as UsageError
-    from rewardkit.harness.engines.engine_options import EngineOptions as EngineOptions
+    from rewardkit.harness.options import EngineOptions as EngineOptions
     from rewardkit.harness.prompts.wording import TaskWording as TaskWording
     from rewardkit.harness.results.completion_row import BriefVerdict as BriefVerdict
     from rewardkit.harness.results.completion_row import CompletionRow as CompletionRow

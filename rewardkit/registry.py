@@ -14,8 +14,8 @@ from typing import Any, cast
 import pluggy
 
 from rewardkit import builtin, hookspecs
+from rewardkit.config import set_parameters, with_parameters
 from rewardkit.errors import PluginError, UnknownName
-from rewardkit.parameters import set_parameters, with_parameters
 from rewardkit.protocols import Task, Verifier
 from rewardkit.text.printable import get_logger
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rewardkit import registry
+from rewardkit.config import with_parameters
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader
-from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Judged, Task, Verifier, as_verifier
 from rewardkit.records import Sample
 

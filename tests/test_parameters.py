@@ -13,10 +13,10 @@ import pytest
 
 import rewardkit
 from rewardkit import Registry, Sample, hookimpl
+from rewardkit.config import with_parameters
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks.scoring import scorer
 from rewardkit.judging import judge_many
-from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Verifier, as_verifier, overrides
 from rewardkit.records import Verdict
 from rewardkit.resolve import resolve

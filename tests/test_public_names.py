@@ -19,7 +19,7 @@ from typing import get_type_hints
 
 import pytest
 
-from rewardkit.harness.options import EvalKwargs
+from rewardkit.harness.options import OPTIONS, EvalOptions
 
 ROOT = Path(__file__).parents[1]
 SNAPSHOT = ROOT / "tests" / "public_names.txt"
@@ -92,8 +92,9 @@ def described_member(member: ast.stmt) -> Iterator[str]:
 
 def evaluation_options() -> Iterator[str]:
     """The keyword arguments of `evaluate`, besides those in its signature."""
-    for name, annotation in sorted(get_type_hints(EvalKwargs).items()):
-        yield f"    {name}: {inspect.formatannotation(annotation)}"
+    types = get_type_hints(EvalOptions)
+    for name in sorted(OPTIONS):
+        yield f"    {name}: {inspect.formatannotation(types[name])}"
 
 
 def public_names() -> str:

@@ -26,8 +26,8 @@ from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.results.names import words
 
 if TYPE_CHECKING:  # --help needs none of them
+    from rewardkit.harness.options import EvalOptions
     from rewardkit.harness.results.summary import Metric, TaskSummary
-    from rewardkit.harness.runs.options import EvalOptions
     from rewardkit.harness.runs.progress import Reporter
     from rewardkit.harness.runs.sweep import SweepRun
     from rewardkit.tables import Table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,24 +13,27 @@ import msgspec
 import typer
 
 from rewardkit.cli.arguments import echo, key_values
+from rewardkit.config import about, kinds_of, read_value, types_of
 from rewardkit.errors import UsageError
-from rewardkit.harness.options import DEFAULTS, PANELS, flag
-from rewardkit.settings import about, kinds_of, read_value, types_of
+from rewardkit.harness.options import DEFAULTS, OPTIONS, flag
 
 if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.cluster.judging_actors import RaySpread
     from rewardkit.harness.runs.progress import Reporter
 
 
+_output = functools.partial(about, panel="Output")
+
+
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Whether to show progress, print a table or JSON, and log to tracking tools."""
 
-    quiet: Annotated[bool, about("Show no progress.", short="-q")] = False
-    as_json: Annotated[bool, about("Print the result as JSON.", flag="--json")] = False
+    quiet: Annotated[bool, _output("Show no progress.", short="-q")] = False
+    as_json: Annotated[bool, _output("Print the result as JSON.", flag="--json")] = False
     log_to: Annotated[
         tuple[str, ...],
-        about("Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"),
+        _output("Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"),
     ] = ()
 
     def check(self) -> None:
@@ -54,21 +57,13 @@ class OutputOptions:
             log_runs(folder, self.log_to, lambda text: echo(f"! {text}", err=True))
 
 
-_GROUPS = (*PANELS.items(), ("Output", OutputOptions))
 _TABLE = {
-    name: (kind, vars(group())[name], panel)
-    for panel, group in _GROUPS
-    for name, kind in types_of(group).items()
+    name: (kind, default)
+    for kinds, defaults in ((OPTIONS, DEFAULTS), (types_of(OutputOptions), vars(OutputOptions())))
+    for name, kind in kinds.items()
+    for default in (defaults[name],)
 }
-"""The type, default and panel of each option."""
-_LISTS = (msgspec.inspect.VarTupleType, msgspec.inspect.DictType)
-_KINDS: Mapping[type, Any] = {
-    msgspec.inspect.BoolType: bool,
-    msgspec.inspect.IntType: int,
-    msgspec.inspect.FloatType: float,
-}
-
-
+"""The type and the default of each option."""
 in_what = functools.partial(typer.Option, rich_help_panel="What")
 """An option in the panel "What" that only one command has."""
 in_judging = functools.partial(typer.Option, rich_help_panel="Judging")
@@ -84,19 +79,15 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     task may set the others.
     """
     parameters = inspect.signature(command, eval_str=True).parameters
-    groups = {
+    groups: dict[str, Any] = {
         name: parameter.annotation
         for name, parameter in parameters.items()
-        if parameter.annotation in [group for _, group in _GROUPS]
+        if is_dataclass(parameter.annotation)
     }
     grouped = {name for group in groups.values() for name in types_of(group)}
-    own = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if hasattr(parameter.annotation, "__metadata__")
-    }
+    own = [one for one in parameters.values() if hasattr(one.annotation, "__metadata__")]
     optional = set(DEFAULTS) - set(parameters) if "given" in parameters else set()
-    named = optional | grouped | (set(parameters) - set(own))
+    named = optional | grouped | set(parameters) - {parameter.name for parameter in own}
     from_table = [name for name in _TABLE if name in named]
 
     @functools.wraps(command)
@@ -105,16 +96,26 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             source = getattr(context.get_parameter_source(name), "name", "DEFAULT")
             if name in optional and source == "DEFAULT":
                 del values[name]
-            else:
-                values[name] = _value(name, values[name])
+                continue
+            written, default = _TABLE[name]
+            match kinds_of(written)[0]:
+                case msgspec.inspect.DictType():
+                    value: Any = key_values(values[name] or (), flag(name))
+                case msgspec.inspect.VarTupleType():
+                    value = tuple(values[name] or ())
+                case msgspec.inspect.BoolType():  # given to change the default: --no-chat-template
+                    value = values[name] != default
+                case _:
+                    value = values[name]
+            values[name] = read_value(written, value, flag(name))
         for name, group in groups.items():
             values[name] = group(**{option: values.pop(option) for option in types_of(group)})
         command(**values)
 
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    keyword = inspect.Parameter.KEYWORD_ONLY
     shown = [
-        context,
-        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.values()),
+        inspect.Parameter("context", keyword, annotation=typer.Context),
+        *(parameter.replace(kind=keyword) for parameter in own),
         *map(_parameter, from_table),
     ]
     with_table.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -123,43 +124,41 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    written, default, panel = _TABLE[name]
-    kind, described = kinds_of(written)[0], msgspec.inspect.type_info(written)
+    """An option as Typer takes it."""
+    written, default = _TABLE[name]
+    described = msgspec.inspect.type_info(written)
     assert isinstance(described, msgspec.inspect.Metadata)
     extra = described.extra or {}
-    annotation = _KINDS.get(type(kind), str)
-    pairs = "KEY=VALUE" if isinstance(kind, msgspec.inspect.DictType) else None
-    if isinstance(kind, _LISTS):
-        annotation, default = list[str] | None, None
-    elif isinstance(kind, msgspec.inspect.TupleType):
-        annotation = tuple[str, str] | None
-    elif default is None:
-        annotation = annotation | None
+    metavar = extra.get("metavar")
+    annotation: Any
+    match kinds_of(written)[0]:
+        case msgspec.inspect.DictType():
+            annotation, default, metavar = list[str] | None, None, metavar or "KEY=VALUE"
+        case msgspec.inspect.VarTupleType():
+            annotation, default = list[str] | None, None
+        case msgspec.inspect.TupleType():
+            annotation = tuple[str, str] | None
+        case msgspec.inspect.BoolType():
+            annotation, default = bool, False
+        case kind:
+            types: dict[type, Any] = {
+                msgspec.inspect.IntType: int,
+                msgspec.inspect.FloatType: float,
+            }
+            annotation = types.get(type(kind), str)
+            annotation = annotation | None if default is None else annotation
     option = typer.Option(
         *[text for text in (extra.get("flag", flag(name)), extra.get("short")) if text],
         help=(described.extra_json_schema or {})["description"],
-        metavar=extra.get("metavar", pairs),
-        rich_help_panel=panel,
+        metavar=metavar,
+        rich_help_panel=extra["panel"],
     )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=False if annotation is bool else default,
+        default=default,
         annotation=Annotated[annotation, option],
     )
-
-
-def _value(name: str, value: Any) -> Any:
-    """The option's value as its type. UsageError, which names the flag, if it is out of range."""
-    written, default, _ = _TABLE[name]
-    kind = kinds_of(written)[0]
-    if isinstance(kind, msgspec.inspect.DictType):
-        value = key_values(value or (), flag(name))
-    elif isinstance(kind, msgspec.inspect.VarTupleType):
-        value = tuple(value or ())
-    elif isinstance(kind, msgspec.inspect.BoolType):
-        value = value != default  # a flag is given to change the default: --no-chat-template
-    return read_value(written, value, flag(name))
 
 
 def judging_display(ray: str | None, *, quiet: bool) -> tuple[Reporter, RaySpread | None]:

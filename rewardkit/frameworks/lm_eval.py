@@ -52,11 +52,11 @@ def problems(
     """
     from datasets import Dataset
 
-    from rewardkit.harness.options import AllOptions
+    from rewardkit.harness.options import EvalOptions
     from rewardkit.harness.runs.plan import plan_task
 
     resolved = registry.installed().task(task)
-    plan = plan_task(resolved, prompt, AllOptions(data=data, split=split))
+    plan = plan_task(resolved, prompt, EvalOptions(data=data, split=split))
     template = plan.template
     rows = []
     for sample in plan.samples:

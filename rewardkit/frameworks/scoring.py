@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
+from rewardkit.config import read_values
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.resolve import known_names, resolve
-from rewardkit.settings import read_values
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]

@@ -13,7 +13,7 @@ from typing import Any
 from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import UsageError
 from rewardkit.harness.engines import tokenization
-from rewardkit.harness.engines.engine_options import EngineOptions
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.results import model_folder
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling

@@ -23,7 +23,7 @@ from rewardkit.endpoint.limits import (
 )
 from rewardkit.endpoint.reply import Prices
 from rewardkit.errors import MissingExtra, UsageError
-from rewardkit.harness.engines.engine_options import CLIENT_ARGUMENTS, LOCAL_OPTIONS, EngineOptions
+from rewardkit.harness.options import CLIENT_ARGUMENTS, LOCAL_OPTIONS, EngineOptions
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
 from rewardkit.text.redaction import redact, redact_value, remember_arguments, remember_url

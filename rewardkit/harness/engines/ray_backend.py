@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import BackendError, RewardkitError, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.ray_cluster import (
     cause_of,
     check_versions,
@@ -23,6 +22,7 @@ from rewardkit.harness.engines.ray_cluster import (
     resources_of,
 )
 from rewardkit.harness.engines.transformers import BATCH
+from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Backend, Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
 

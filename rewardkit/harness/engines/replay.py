@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.engines.engine_options import LOCAL_OPTIONS, EngineOptions
+from rewardkit.harness.options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import json_row
 from rewardkit.harness.results.model_folder import hash_file

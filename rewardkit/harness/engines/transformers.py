@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewardkit.errors import BackendError, MissingExtra
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.local_model import CompletionReader, LocalModel
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.results.model_folder import loading_error
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling

@@ -15,10 +15,10 @@ from typing import Any
 
 from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UnknownName
-from rewardkit.harness.engines.engine_options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.engines.local_model import CompletionReader, LocalModel
 from rewardkit.harness.engines.ray_backend import RayBackend
 from rewardkit.harness.engines.ray_cluster import THIS_MACHINE
+from rewardkit.harness.options import LOCAL_OPTIONS, EngineOptions
 from rewardkit.harness.results.model_folder import loading_error
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.wording import Kind, TaskWording
 from rewardkit.harness.results.data_files import IDENTIFIERS
 from rewardkit.protocols import Task, extras
@@ -52,7 +52,7 @@ class FewshotExamples:
         return others[: self.count]
 
 
-def draw_examples(task: Task, options: AllOptions, count: int) -> FewshotExamples:
+def draw_examples(task: Task, options: EvalOptions, count: int) -> FewshotExamples:
     """Draw `count` distinct rows by seed. All problems share them, but none is its own example.
 
     A task with a column `fewshot_by` has rows drawn for each of its values.
@@ -98,7 +98,7 @@ def _group(sample: Sample, by: str) -> str:
     return str(sample.columns[by])
 
 
-def _candidates(task: Task, options: AllOptions) -> list[Sample]:
+def _candidates(task: Task, options: EvalOptions) -> list[Sample]:
     file, split = options.fewshot_data, None
     if file is None:
         split = extras(task).fewshot_split

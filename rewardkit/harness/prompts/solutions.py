@@ -14,6 +14,7 @@ from fractions import Fraction
 from operator import add, mul, sub, truediv
 from typing import Any
 
+from rewardkit.config import Share, read_value
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.strategies import wording_of
 from rewardkit.harness.prompts.template import PromptTemplate
@@ -22,7 +23,6 @@ from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
 from rewardkit.resolve import timeout_of
-from rewardkit.settings import Share, read_value
 
 COLUMNS = ("prompt", "completion", "text", "long")
 """The columns that a row of solutions adds to the task's own."""

@@ -8,20 +8,20 @@ from pathlib import Path
 
 from rewardkit import registry
 from rewardkit.errors import UsageError
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.fewshot import draw_examples, own_examples
 from rewardkit.harness.prompts.template import PromptTemplate, load_template
 from rewardkit.harness.prompts.wording import GENERIC_WORDING, TaskWording
 from rewardkit.protocols import Message, Task, extras
 from rewardkit.records import Sample
 
-_DEFAULTS = AllOptions()
+_DEFAULTS = EvalOptions()
 
 
 def resolve_prompt(
     task: Task,
     prompt: str | None = None,
-    options: AllOptions = _DEFAULTS,
+    options: EvalOptions = _DEFAULTS,
     *,
     draw: bool = True,
 ) -> PromptTemplate:
@@ -44,7 +44,7 @@ def resolve_prompt(
     return template
 
 
-def _with_fewshot_of(task: Task, options: AllOptions) -> AllOptions:
+def _with_fewshot_of(task: Task, options: EvalOptions) -> EvalOptions:
     """The options with the examples that the task's settings name: the same for every seed."""
     settings = extras(task).eval_settings()
     count, file = settings.get("num_fewshot"), settings.get("fewshot_data")
@@ -56,7 +56,7 @@ def _with_fewshot_of(task: Task, options: AllOptions) -> AllOptions:
 
 
 def fit_prompt(
-    task: Task, prompt: str | None = None, options: AllOptions = _DEFAULTS
+    task: Task, prompt: str | None = None, options: EvalOptions = _DEFAULTS
 ) -> PromptTemplate:
     """Do the same as `resolve_prompt`, but accept a task without examples for the prompt."""
     name = prompt or task.prompt
@@ -76,7 +76,7 @@ def fit_prompt(
     return replace(template, wording=wording, examples=examples)
 
 
-def check_fewshot(templates: Sequence[PromptTemplate], options: AllOptions) -> None:
+def check_fewshot(templates: Sequence[PromptTemplate], options: EvalOptions) -> None:
     """Raise UsageError if `num_fewshot` is set and no prompt shows drawn examples."""
     if options.num_fewshot is None or any(template.draws_examples for template in templates):
         return

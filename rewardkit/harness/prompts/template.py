@@ -15,6 +15,7 @@ import jinja2
 import msgspec
 from jinja2 import meta, nodes
 
+from rewardkit.config import read_section
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
 from rewardkit.harness.prompts.fewshot import FewshotExamples
@@ -29,7 +30,6 @@ from rewardkit.harness.prompts.wording import (
 )
 from rewardkit.protocols import Message, Tool
 from rewardkit.records import Sample
-from rewardkit.settings import read_section
 
 BLOCKS = ("system", "opening", "example", "reply")
 USER = "user"

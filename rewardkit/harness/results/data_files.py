@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from rewardkit.config import PositiveInt, read_value
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.files import check_target, replaced_file
@@ -35,7 +36,6 @@ from rewardkit.harness.results.model_folder import (
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
-from rewardkit.settings import PositiveInt, read_value
 
 Row = dict[str, Any]
 IDENTIFIERS = ("id", "unique_id")

@@ -15,7 +15,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from rewardkit.harness.engines.engine_options import CLIENT_ARGUMENTS
+from rewardkit.harness.options import CLIENT_ARGUMENTS
 from rewardkit.harness.prompts.chat import tools_of
 from rewardkit.harness.results.run_folder import plain
 from rewardkit.harness.runs.judging_thread import TaskVerifiers

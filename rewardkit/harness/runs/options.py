@@ -6,94 +6,39 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from rewardkit import registry
+from rewardkit.config import read_values
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
-from rewardkit.harness.options import DEFAULTS, AllOptions, EvalKwargs, flag
-from rewardkit.harness.results.run_folder import Shard, plain
+from rewardkit.harness.options import DEFAULTS, OPTIONS, EvalOptions, flag
+from rewardkit.harness.results.run_folder import plain
 from rewardkit.harness.runs.judging_thread import own_parameters, parameters_by_verifier
 from rewardkit.protocols import Task, extras
-from rewardkit.records import Sampling
-from rewardkit.settings import read_values, types_of
-from rewardkit.text.redaction import redact_value
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvalOptions(AllOptions):
-    """What to evaluate, and a checked value for every option; `prompt` None is the task's own."""
-
-    tasks: tuple[Task, ...]
-    model: str
-    prompt: str | None = None
-    set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
-    """The options that the tasks set to other values than the defaults."""
-
-    def __post_init__(self) -> None:
-        for name in ("data", "fewshot_data", "split", "output_dir"):
-            if getattr(self, name) == "":
-                raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
-        if self.fewshot_data is not None and self.num_fewshot is None:
-            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
-        if self.num_samples > 1 and self.temperature == 0:
-            raise UsageError(
-                f"{self.num_samples} completions per problem at temperature 0 would all be the "
-                "same; set --temperature"
-            )
-        if self.engines is not None and self.ray is None:
-            raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
-        self.part()
-
-    def recorded(self) -> dict[str, Any]:
-        """The model, the prompt and the options that don't say where to work, without secrets."""
-        names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
-        settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
-        return settings
-
-    def is_given(self, name: str) -> bool:
-        """Whether the user set the option to a value other than its default.
-
-        The temperature doesn't count with several completions per problem, which need one above 0.
-        """
-        if name in self.set_by_tasks or (name == "temperature" and self.num_samples > 1):
-            return False
-        return bool(getattr(self, name) != DEFAULTS[name])
-
-    def part(self) -> Shard | None:
-        """The part of the problems to evaluate; None: all."""
-        return None if self.shard is None else Shard.parse(self.shard)
-
-    def sampling(self) -> Sampling:
-        """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
-        names = types_of(Sampling).keys() - {"max_tokens"}
-        return Sampling(**{name: getattr(self, name) for name in names})
-
-    def engine(self) -> EngineOptions:
-        """The options for the backend."""
-        names = types_of(EngineOptions).keys() & DEFAULTS.keys()
-        return EngineOptions(
-            **{name: getattr(self, name) for name in names}, arguments=self.backend_args
-        )
 
 
 def options_for(
     tasks: tuple[str | Task, ...],
     model: str,
     prompt: str | None = None,
-    **given: Unpack[EvalKwargs],
+    **given: Any,
 ) -> EvalOptions:
     """Return the options of an evaluation: what is given, else what the tasks set, else defaults.
 
     UsageError if two tasks set an option differently and it isn't given.
     """
-    options = read_values(types_of(AllOptions), given, among="option of evaluate")
-    loaded = resolved_tasks(tasks, AllOptions(**options))
+    options = read_values(OPTIONS, given, among="option of evaluate")
+    loaded = resolved_tasks(tasks, EvalOptions(**options))
     set_by_tasks = _set_by_tasks(loaded, prompt, given)
-    options = {"model": model, "prompt": prompt, "set_by_tasks": set_by_tasks, **options}
-    return EvalOptions(tasks=loaded, **(set_by_tasks | options))
+    about: dict[str, Any] = {
+        "tasks": loaded,
+        "model": model,
+        "prompt": prompt,
+        "set_by_tasks": set_by_tasks,
+    }
+    return EvalOptions(**(set_by_tasks | options), **about).checked()
 
 
 def as_typed(options: Mapping[str, Any]) -> str:
@@ -119,11 +64,11 @@ def _set_by_tasks(
                 "separately"
             )
         options[name] = next(iter(values.values()))
-    options = read_values(types_of(AllOptions), options, among="option of evaluate")
+    options = read_values(OPTIONS, options, among="option of evaluate")
     return {name: value for name, value in options.items() if value != DEFAULTS[name]}
 
 
-def own_set(options: AllOptions) -> Task:
+def own_set(options: EvalOptions) -> Task:
     """Return the task that the options describe. UsageError if they don't."""
     # few evaluations need what reads TOML tasks
     from rewardkit.harness.tasks.defined.definition import (
@@ -189,7 +134,7 @@ _OWN = (
 )
 
 
-def resolved_tasks(tasks: Sequence[str | Task], options: AllOptions) -> tuple[Task, ...]:
+def resolved_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Task, ...]:
     """Return the tasks, loaded; without any, the set that the options describe.
 
     UsageError if options about a set are missing, if a task is named beside them, or for
@@ -241,7 +186,6 @@ def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any
 
 RUNS = "runs"
 
-_PLACES = ("overwrite", "output_dir", "shard", "ray", "engines")
 _WITHOUT_EFFECT = (
     "max_errors",
     "fail_under",

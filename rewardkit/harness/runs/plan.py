@@ -13,12 +13,12 @@ from typing import Any, cast
 
 from rewardkit import registry
 from rewardkit.errors import DataError, PromptTooLong, UsageError
-from rewardkit.harness.options import AllOptions, flag
+from rewardkit.harness.options import EvalOptions, flag
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.results import model_folder
 from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers, verifiers_of_task
-from rewardkit.harness.runs.options import EvalOptions, as_typed, default_folder, settings_of
+from rewardkit.harness.runs.options import as_typed, default_folder, settings_of
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.runs.subset import Subset
 from rewardkit.protocols import Backend, Prompt, Request, Task, backend_extras, extras
@@ -194,7 +194,7 @@ class TaskPlan:
     task: Task
     samples: Sequence[Sample]
     template: PromptTemplate
-    options: AllOptions = field(default_factory=AllOptions)
+    options: EvalOptions = field(default_factory=EvalOptions)
 
     @property
     def timeout(self) -> float | None:
@@ -248,7 +248,7 @@ class RenderedTask:
         return _longest(self.prompts) + self.sampling.max_tokens
 
 
-def plan_task(task: Task, prompt: str | None, options: AllOptions) -> TaskPlan:
+def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
     """Resolve the prompt and load the task's samples.
 
     DataError if two share an id, or one has a reference, a question or an id that isn't text.

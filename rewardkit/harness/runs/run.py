@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from rewardkit.errors import BackendError, RewardkitError
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.results.completion_row import CompletionRow
@@ -27,7 +28,7 @@ from rewardkit.harness.results.summary import (
 from rewardkit.harness.results.summary_tables import summary_tables
 from rewardkit.harness.runs.fingerprint import run_fingerprint, task_hashes
 from rewardkit.harness.runs.judging_thread import ALL_THINKING, JudgingThread, generated
-from rewardkit.harness.runs.options import EvalOptions, as_typed
+from rewardkit.harness.runs.options import as_typed
 from rewardkit.harness.runs.plan import RenderedTask, RunPlan, TaskPlan, render_task
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.judging import take_limit_counts

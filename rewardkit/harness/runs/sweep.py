@@ -13,6 +13,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import MissingExtra, RewardkitError, UsageError
 from rewardkit.harness.engines.local_model import LocalModel
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.results.files import check_output_folder
@@ -32,7 +33,6 @@ from rewardkit.harness.results.training_checkpoints import (
     step_of,
 )
 from rewardkit.harness.runs.options import (
-    EvalOptions,
     default_folder,
     differing_settings,
     file_name,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import __version__, registry
+from rewardkit.config import with_parameters
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.results.completion_row import SAMPLES, replaced_rows
 from rewardkit.harness.results.data_files import (
@@ -34,7 +35,6 @@ from rewardkit.harness.scoring.jobs import FileJob, RunJob
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
-from rewardkit.parameters import with_parameters
 from rewardkit.protocols import Task, Verifier, isolation_of
 from rewardkit.text.thinking import Thinking, ThinkingTags
 from rewardkit.verifiers.by_row import ByRow

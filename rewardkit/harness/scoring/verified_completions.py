@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from rewardkit.errors import DataError, UnknownName, UsageError
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.solutions import reply_columns, turns
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
@@ -158,7 +158,7 @@ def _prompt_of(
         return resolve_prompt(task, prompt)
     names = ("system_prompt", "num_fewshot", "fewshot_data")
     given: dict[str, Any] = {name: settings.get(name) for name in names}
-    options = AllOptions(**given, seed=settings.get("seed", 0))
+    options = EvalOptions(**given, seed=settings.get("seed", 0))
     template = resolve_prompt(task, settings.get("prompt"), options)
     if template.hash() != recorded["prompt_hash"]:
         raise UsageError(

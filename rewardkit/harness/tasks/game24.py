@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
+from rewardkit.config import PositiveInt, read_value
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.prompts.wording import EXAMPLES, GENERIC_WORDING, TaskWording
 from rewardkit.harness.results.completion_row import CompletionRow
@@ -20,7 +21,6 @@ from rewardkit.harness.results.names import words
 from rewardkit.harness.results.rates import RATES, kind_of, length_bucket
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
-from rewardkit.settings import PositiveInt, read_value
 from rewardkit.verifiers.game24 import (
     HIGHEST,
     TARGET,

@@ -6,21 +6,21 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from transformers import TrainerCallback
 
+from rewardkit.config import PositiveInt, Share, read_value, read_values
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.options import CALLBACK_TYPES, AllOptions, CallbackKwargs
+from rewardkit.harness.options import CALLBACK_OPTIONS, EvalOptions
 from rewardkit.harness.report.runs import EVALUATIONS
 from rewardkit.harness.results.files import replace_text
 from rewardkit.harness.results.measure import task_amounts
 from rewardkit.harness.results.rates import LOWER_IS_BETTER, NAMES, length_quantiles
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.results.summary import TaskSummary
-from rewardkit.harness.runs.options import EvalOptions, resolved_tasks
+from rewardkit.harness.runs.options import resolved_tasks
 from rewardkit.protocols import Task
-from rewardkit.settings import PositiveInt, Share, read_value, read_values
 from rewardkit.text.printable import get_logger
 from rewardkit.trainers.evaluation.live_evaluation import (
     LiveCheckpoint,
@@ -147,15 +147,15 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         output_dir: str | Path | None = None,
         truncation_share: float = 0.2,
         on_evaluation: Listener | None = None,
-        **given: Unpack[CallbackKwargs],
+        **given: Any,
     ) -> None:
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
         if keep_best and metric not in NAMES and not metric.startswith(RUN_DEPENDENT_PREFIXES):
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
-        values = read_values(CALLBACK_TYPES, given, among="option of EvaluationCallback")
-        loaded = resolved_tasks(tasks, AllOptions())
-        options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values)
+        values = read_values(CALLBACK_OPTIONS, given, among="option of EvaluationCallback")
+        loaded = resolved_tasks(tasks, EvalOptions())
+        options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values).checked()
         self.live_evaluation = LiveEvaluation.plan(options, batch_size)
         self._task = self.live_evaluation.task_plans[0].task.name
         self._every = every

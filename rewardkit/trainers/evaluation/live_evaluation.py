@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import BackendError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.local_model import LocalModel
 from rewardkit.harness.engines.tokenization import Tokenizer
 from rewardkit.harness.engines.transformers import batches, complete, too_large
-from rewardkit.harness.options import CALLBACK_TYPES
+from rewardkit.harness.options import CALLBACK_OPTIONS, EngineOptions, EvalOptions
 from rewardkit.harness.results.summary import TaskSummary
-from rewardkit.harness.runs.options import EvalOptions
 from rewardkit.harness.runs.plan import RunPlan, TaskPlan, plan_tasks
 from rewardkit.harness.runs.run import RunSummary, run
 from rewardkit.protocols import Message, Prompt, Request, Tool
@@ -88,7 +86,7 @@ class LiveEvaluation:
 
     def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
         model = f"in training, at step {step}"
-        given = {name: getattr(self.options, name) for name in CALLBACK_TYPES}
+        given = {name: getattr(self.options, name) for name in CALLBACK_OPTIONS}
         summary: RunSummary | None = None
         try:
             summary = run(

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from rewardkit import registry
-from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.options import CALLBACK_TYPES, DEFAULTS
-from rewardkit.harness.results.files import read_toml
-from rewardkit.parameters import parameter_types
-from rewardkit.settings import (
+from rewardkit.config import (
     NonNegativeInt,
     PositiveInt,
     Seconds,
     Share,
+    parameter_types,
     read_section,
     read_value,
     read_values,
     section_of,
     types_of,
 )
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.options import CALLBACK_OPTIONS, DEFAULTS
+from rewardkit.harness.results.files import read_toml
 from rewardkit.trainers.objectives import EPS, Schedule
 
 Weights = tuple[tuple[NonNegativeInt, float], ...]
@@ -113,7 +113,7 @@ else:
         "EvaluationSettings",
         [
             (name, kind, field(default=DEFAULTS[name]))
-            for name, kind in CALLBACK_TYPES.items()
+            for name, kind in CALLBACK_OPTIONS.items()
             if name not in _SET_BY_TRAINING
         ],
         bases=(CallbackSettings,),

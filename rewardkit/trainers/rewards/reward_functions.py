@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import cloudpickle
 
+from rewardkit.config import with_parameters
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.results.data_files import storable
 from rewardkit.harness.results.rollouts import OUTCOMES
 from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers
 from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, Scale, judge_samples
-from rewardkit.parameters import with_parameters
 from rewardkit.protocols import FunctionVerifier, Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
 from rewardkit.resolve import Resolved, SyncOrAsyncVerifier, resolve, resolve_task, resolve_verifier

@@ -279,8 +279,8 @@ def _threads(plan: TrainingPlan) -> Iterator[None]:
     """On a CPU, use one thread for each 64 MiB of weights, as in evaluation: more are slower."""
     import torch
 
-    from rewardkit.harness.engines.engine_options import EngineOptions
     from rewardkit.harness.engines.local_model import LocalModel
+    from rewardkit.harness.options import EngineOptions
 
     before = torch.get_num_threads()
     if plan.config.use_cpu:

@@ -15,7 +15,7 @@ from rewardkit import registry
 from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import DataError, MissingExtra, PromptTooLong, UnknownName, UsageError
 from rewardkit.harness.engines import tokenization
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.results import model_folder as model_folders
 from rewardkit.harness.results.files import check_output_folder
 from rewardkit.harness.runs.options import RUNS, file_name
@@ -162,7 +162,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
         output_dir, resume=options.resume, warned=reporter.warned
     )
     data = recipe.data
-    data_options = AllOptions(
+    data_options = EvalOptions(
         system_prompt=recipe.system_prompt,
         data=data.file,
         split=data.split,

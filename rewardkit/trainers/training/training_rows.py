@@ -9,7 +9,7 @@ from typing import Any
 from rewardkit import registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.engines.tokenization import Tokenizer
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.solutions import solve_samples, turns
 from rewardkit.harness.runs.fingerprint import data_hash
 from rewardkit.harness.runs.plan import TaskPlan, plan_task
@@ -145,7 +145,7 @@ def train_dataset(
     UsageError for an unknown name, a column whose name TRL reserves, or rows with tools.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
-    options = AllOptions(
+    options = EvalOptions(
         system_prompt=system_prompt, data=data, split=split, seed=seed, limit=limit
     )
     task_plan = plan_task(resolved, prompt, options)

@@ -24,6 +24,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from rewardkit.config import PositiveInt, Seconds
 from rewardkit.endpoint.client import DEFAULT_URL, ServerClient, iterate_results
 from rewardkit.endpoint.limits import (
     DEFAULT_CONCURRENCY,
@@ -36,7 +37,6 @@ from rewardkit.errors import BackendError, Unavailable, UsageError
 from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Failure, Sample, Sampling, Verdict
-from rewardkit.settings import PositiveInt, Seconds
 from rewardkit.text.redaction import redact, remember_url
 from rewardkit.text.thinking import text_to_read
 from rewardkit.text.transcripts import model_text, question_in

@@ -8,10 +8,10 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.openai import OpenAIBackend
 from rewardkit.harness.engines.transformers import TransformersBackend
 from rewardkit.harness.engines.vllm import VllmBackend
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.runs.plan import fitting_backend
 
 
@@ -90,7 +90,7 @@ def test_vllm_arguments_that_are_options_are_refused(name: str, tiny_checkpoint:
 def test_rendering_loads_no_engine(tiny_checkpoint: object) -> None:
     script = (
         "import sys\n"
-        "from rewardkit.harness.engines.engine_options import EngineOptions\n"
+        "from rewardkit.harness.options import EngineOptions\n"
         "from rewardkit.harness.engines.transformers import TransformersBackend\n"
         "from rewardkit.harness.engines.vllm import VllmBackend\n"
         "from rewardkit.protocols import Message\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer
 
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.transformers import TransformersBackend
 from rewardkit.harness.engines.vllm import VllmBackend
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.prompts.chat import tools_of
 from rewardkit.protocols import Message, Request
 from rewardkit.records import Sampling

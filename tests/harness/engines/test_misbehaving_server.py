@@ -15,8 +15,8 @@ import pytest
 
 from rewardkit.endpoint import client
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.openai import OpenAIBackend
+from rewardkit.harness.options import EngineOptions
 from rewardkit.records import Completion, Sampling
 from tests.harness.engines.misbehaving_server import (
     Behaviour,

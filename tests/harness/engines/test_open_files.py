@@ -7,8 +7,8 @@ import resource
 import pytest
 
 from rewardkit.endpoint.limits import connections_allowed
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.openai import OpenAIBackend
+from rewardkit.harness.options import EngineOptions
 from tests.harness.engines.openai_server import running_server
 
 

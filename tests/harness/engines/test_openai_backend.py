@@ -13,8 +13,8 @@ from rewardkit.endpoint import client
 from rewardkit.endpoint.limits import RequestGate
 from rewardkit.endpoint.reply import Prices, read_reply
 from rewardkit.errors import BackendError, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.openai import OpenAIBackend
+from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Message, Request
 from rewardkit.records import Completion, Sampling
 from tests.harness.engines.openai_server import (

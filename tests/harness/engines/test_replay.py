@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.replay import ReplayBackend
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.records import Completion, Sampling
 from tests.harness.engines.sample_requests import complete, requests

@@ -12,9 +12,9 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.engines import tokenization
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.local_model import LocalModel
 from rewardkit.harness.engines.vllm import engine_arguments
+from rewardkit.harness.options import EngineOptions
 from rewardkit.harness.runs.options import options_for
 from rewardkit.trainers.training.training_plan import TrainOptions, resolve_recipe
 from rewardkit.trainers.training.trl_config import base_values

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pytest
 
 from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.local_model import LocalModel
 from rewardkit.harness.engines.vllm import (
     Engine,
@@ -18,6 +17,7 @@ from rewardkit.harness.engines.vllm import (
     cache_bytes,
     engine_arguments,
 )
+from rewardkit.harness.options import EngineOptions
 from rewardkit.records import Sampling
 from tests.harness.engines.sample_requests import complete, requests, start
 

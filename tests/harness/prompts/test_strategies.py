@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.engines.tokenization import load
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
     check_rendering,
@@ -212,7 +212,7 @@ def test_a_task_without_wording_takes_templates_that_need_none(tmp_path: Path) -
     (tmp_path / "p.jinja").write_text(
         "{% for e in examples %}{{ e.problem }} {{ e.answer }}. {% endfor %}{{ question }}"
     )
-    template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), AllOptions(num_fewshot=2))
+    template = resolve_prompt(Bare(), str(tmp_path / "p.jinja"), EvalOptions(num_fewshot=2))
     assert template.messages(sample)[0].content.count("Say") == 3
 
 
@@ -235,14 +235,14 @@ def test_a_set_without_examples_is_refused_where_the_prompt_shows_some(
 
 
 def test_no_examples_are_shown_where_none_are_drawn() -> None:
-    template = resolve_prompt(OWN_SET, "cot", AllOptions(num_fewshot=0))
+    template = resolve_prompt(OWN_SET, "cot", EvalOptions(num_fewshot=0))
     assert len(template.messages(Sample("1", "Say 1."))) == 1
 
 
 class TestDrawnExamples:
     def drawn(self, data: str, count: int = 3, seed: int = 0, name: str = "cot") -> PromptTemplate:
         return resolve_prompt(
-            GSM8K, name, AllOptions(num_fewshot=count, seed=seed, fewshot_data=data)
+            GSM8K, name, EvalOptions(num_fewshot=count, seed=seed, fewshot_data=data)
         )
 
     def questions(self, template: PromptTemplate, sample: Sample) -> list[str]:
@@ -338,7 +338,7 @@ class TestDrawnExamples:
     def test_generated_tasks_draw_from_their_own_train_split(self) -> None:
         for name in ("game24", "motion"):
             task = rewardkit.load_task(name)
-            template = resolve_prompt(task, "cot", AllOptions(num_fewshot=5))
+            template = resolve_prompt(task, "cot", EvalOptions(num_fewshot=5))
             train = {sample.question for sample in task.load(data=None, split="train", seed=0)}
             assert {sample.question for sample in template.examples.samples} <= train
             verdicts = judge_many(task.verifier(template.reading), worked_examples(template))
@@ -359,7 +359,7 @@ class TestDrawnExamples:
             "{% endfor %}{{ question }}"
         )
         path, data = str(tmp_path / "p.jinja"), gsm8k_rows(tmp_path, 9)
-        template = resolve_prompt(GSM8K, path, AllOptions(num_fewshot=2, fewshot_data=data))
+        template = resolve_prompt(GSM8K, path, EvalOptions(num_fewshot=2, fewshot_data=data))
         (message,) = template.messages(Sample("1", "q", "x"))
         assert message.content.count(r"\boxed{") == 2
         assert (
@@ -382,7 +382,7 @@ class TestDrawnExamples:
         with pytest.raises(
             DataError, match=r"train split of task 'gsm8k'.*\(off\).*--fewshot-data"
         ):
-            resolve_prompt(GSM8K, "cot", AllOptions(num_fewshot=2))
+            resolve_prompt(GSM8K, "cot", EvalOptions(num_fewshot=2))
 
     def test_a_file_without_the_tasks_columns_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "rows.jsonl").write_text('{"problem": "p", "answer": "1"}\n')
@@ -398,7 +398,7 @@ def test_examples_come_from_the_problems_own_group(tmp_path: Path) -> None:
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     task = rewardkit.load_task("mmlu_pro")
-    drawn = AllOptions(num_fewshot=2, fewshot_data=str(tmp_path / "rows.jsonl"))
+    drawn = EvalOptions(num_fewshot=2, fewshot_data=str(tmp_path / "rows.jsonl"))
     template = resolve_prompt(task, "few_shot", drawn)
     for sample in task.load(data=drawn.fewshot_data, split=None, seed=0):
         shown = "\n".join(message.content for message in template.messages(sample))
@@ -414,11 +414,11 @@ def test_examples_come_from_the_problems_own_group(tmp_path: Path) -> None:
 
 def test_num_fewshot_without_a_prompt_that_shows_examples_is_refused() -> None:
     direct, cot, long = (resolve_prompt(GSM8K, n) for n in ("direct", "cot", "long_cot"))
-    check_fewshot([direct], AllOptions())
-    check_fewshot([direct, cot], AllOptions(num_fewshot=2))
+    check_fewshot([direct], EvalOptions())
+    check_fewshot([direct, cot], EvalOptions(num_fewshot=2))
     for templates in ([direct], [direct, long]):
         with pytest.raises(UsageError, match="--num-fewshot has no effect: 'direct'"):
-            check_fewshot(templates, AllOptions(num_fewshot=2))
+            check_fewshot(templates, EvalOptions(num_fewshot=2))
 
 
 def test_fewshot_data_needs_num_fewshot() -> None:

@@ -2,26 +2,25 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
 
+import rewardkit
 from rewardkit.cli.eval import eval_command
+from rewardkit.config import read_values, types_of
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.options import (
     DEFAULTS,
-    PANELS,
-    AllOptions,
-    CallbackKwargs,
-    EvalKwargs,
+    OPTIONS,
+    EngineOptions,
+    EvalOptions,
 )
-from rewardkit.harness.runs.options import EvalOptions, options_for
+from rewardkit.harness.runs.options import options_for
 from rewardkit.records import Sampling
-from rewardkit.settings import read_values, types_of
 from rewardkit.trainers.recipes.recipe import EvaluationSettings
-from tests.support.commands import rewardkit
+from tests.support.commands import rewardkit as command_line
 
 
 def of(**given: Any) -> EvalOptions:
@@ -29,16 +28,10 @@ def of(**given: Any) -> EvalOptions:
 
 
 def test_every_option_is_on_the_command_line_in_a_panel() -> None:
-    assert DEFAULTS.keys() <= inspect.signature(eval_command).parameters.keys()
-    in_panels = [name for group in PANELS.values() for name in types_of(group)]
-    assert sorted(in_panels) == sorted(DEFAULTS)
-
-
-def test_the_keyword_arguments_are_those_of_the_table() -> None:
-    table = get_type_hints(AllOptions)
-    assert get_type_hints(EvalKwargs) == table
-    callback = get_type_hints(CallbackKwargs)
-    assert callback == {name: table[name] for name in callback}
+    for function in (eval_command, rewardkit.evaluate):
+        assert OPTIONS.keys() <= inspect.signature(function).parameters.keys()
+    unlisted = {"tasks", "model", "prompt", "set_by_tasks"}
+    assert types_of(EvalOptions).keys() - OPTIONS.keys() == unlisted
 
 
 def test_a_recipe_evaluates_with_the_same_defaults() -> None:
@@ -49,10 +42,10 @@ def test_a_recipe_evaluates_with_the_same_defaults() -> None:
 
 
 def test_the_command_line_names_an_option_as_it_is_typed() -> None:
-    end = rewardkit("eval", "--task", "gsm8k", "--model", "m", "--temperature", "300")
+    end = command_line("eval", "--task", "gsm8k", "--model", "m", "--temperature", "300")
     assert end.status == 2
     assert "--temperature is 300; it must be from 0 to 100" in end.err
-    end = rewardkit("score", "none.jsonl", "--verifier", "math", "--thinking", "kep")
+    end = command_line("score", "none.jsonl", "--verifier", "math", "--thinking", "kep")
     assert "--thinking is 'kep'; it must be one of strip, keep; did you mean 'keep'?" in end.err
 
 
@@ -95,7 +88,7 @@ def test_a_value_that_an_option_does_not_take_is_refused(given: dict[str, Any], 
 
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match=r"option of evaluate named 'temprature'.*'temperature'"):
-        read_values(types_of(AllOptions), {"temprature": 1.0}, among="option of evaluate")
+        read_values(types_of(EvalOptions), {"temprature": 1.0}, among="option of evaluate")
 
 
 def test_without_a_task_nothing_is_evaluated() -> None:

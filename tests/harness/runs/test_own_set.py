@@ -12,6 +12,7 @@ import pytest
 
 import rewardkit
 from rewardkit import registry
+from rewardkit.config import types_of
 from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.options import DEFAULTS
 from rewardkit.harness.results.at_k import same_to
@@ -30,7 +31,6 @@ from rewardkit.hookspecs import hookimpl
 from rewardkit.plugin import Sample
 from rewardkit.protocols import answer_forms
 from rewardkit.resolve import resolve
-from rewardkit.settings import types_of
 from tests.support.commands import run_command
 
 pytestmark = pytest.mark.slow

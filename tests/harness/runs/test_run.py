@@ -17,11 +17,10 @@ from typing import Any, cast
 import pytest
 
 from rewardkit.errors import BackendError, DataError, PromptTooLong, RunMismatch, UsageError
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.results.documents import SampleNote, write_note
-from rewardkit.harness.runs.options import EvalOptions
 from rewardkit.harness.runs.plan import RunPlan, plan_task
 from rewardkit.harness.runs.run import run
 from rewardkit.protocols import Message, Prompt, Request, Task, Tool
@@ -91,7 +90,7 @@ def plan(tmp_path: Path) -> RunPlan:
     rows = [{"question": f"{i} is", "answer": f"so\n#### {i if i % 2 else 99}"} for i in range(10)]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "p.jinja").write_text(PROMPT)
-    asked = plan_task(GSM8K, str(tmp_path / "p.jinja"), AllOptions(data=str(data)))
+    asked = plan_task(GSM8K, str(tmp_path / "p.jinja"), EvalOptions(data=str(data)))
     options = EvalOptions(tasks=(GSM8K,), model="m", max_tokens=50)
     return RunPlan(options, [asked], Scripted(), output_dir=tmp_path / "run")
 
@@ -276,7 +275,7 @@ def test_two_rows_with_the_same_id_are_an_error(tmp_path: Path) -> None:
     data.write_text('{"id": 1, "question": "a", "answer": "1"}\n' * 2)
     (tmp_path / "p.jinja").write_text(PROMPT)
     with pytest.raises(DataError, match="two rows have the id '1'"):
-        plan_task(GSM8K, str(tmp_path / "p.jinja"), AllOptions(data=str(data)))
+        plan_task(GSM8K, str(tmp_path / "p.jinja"), EvalOptions(data=str(data)))
 
 
 def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None:
@@ -291,7 +290,7 @@ def test_a_sample_whose_reference_is_no_text_is_an_error(tmp_path: Path) -> None
 
     (tmp_path / "p.jinja").write_text(PROMPT)
     with pytest.raises(DataError, match="'numbers': a sample's reference is 4, of type int"):
-        plan_task(cast("Task", Numbers()), str(tmp_path / "p.jinja"), AllOptions())
+        plan_task(cast("Task", Numbers()), str(tmp_path / "p.jinja"), EvalOptions())
 
 
 SLOW_PLUGIN = """

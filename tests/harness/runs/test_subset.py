@@ -12,7 +12,7 @@ import pytest
 
 from rewardkit import evaluate
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.runs.plan import chosen_samples, plan_task
 from rewardkit.harness.runs.subset import Subset
 from rewardkit.harness.tasks.motion.task import MotionTask
@@ -47,7 +47,7 @@ def test_a_limit_takes_of_each_group_in_turn(
 
 def test_twenty_motions_are_in_and_out_of_distribution() -> None:
     task = MotionTask()
-    plan = plan_task(task, None, AllOptions(limit=20))
+    plan = plan_task(task, None, EvalOptions(limit=20))
     distributions = [sample.columns["distribution"] for sample in plan.samples]
     assert distributions == ["in"] * 10 + ["out"] * 10
 

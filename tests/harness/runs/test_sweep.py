@@ -14,9 +14,10 @@ import pytest
 import rewardkit
 from rewardkit import hookimpl, registry
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.results.measure import Measure
 from rewardkit.harness.runs import sweep as sweeps
-from rewardkit.harness.runs.options import EvalOptions, options_for
+from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.runs.sweep import (
     SweepRun,
@@ -485,4 +486,4 @@ def test_lists_in_python_give_a_list_of_runs() -> None:
     with pytest.raises(UsageError, match="no model is named"):
         rewardkit.evaluate("gsm8k", [])
     with pytest.raises(RewardkitError, match="option of evaluate"):
-        rewardkit.evaluate("gsm8k", ["a"], promtp=["x"])  # type: ignore[call-overload]
+        rewardkit.evaluate("gsm8k", ["a"], promtp=["x"])

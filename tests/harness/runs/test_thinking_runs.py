@@ -234,4 +234,4 @@ def test_tags_of_one_s_own_mark_thinking_in_every_command(
     assert evaluate(server) == 1
     assert "thinking_tags" in capsys.readouterr().err
     with pytest.raises(UsageError, match="thinking_tags is .*a list of 2 texts"):
-        rewardkit.evaluate("game24", model="tiny", thinking_tags=("<reason>",))  # type: ignore[arg-type]
+        rewardkit.evaluate("game24", model="tiny", thinking_tags=("<reason>",))

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from rewardkit import evaluate
-from rewardkit.harness.engines.engine_options import EngineOptions
+from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, eval_mode

@@ -10,7 +10,7 @@ import pytest
 import rewardkit
 from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.engines import tokenization
-from rewardkit.harness.options import AllOptions
+from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.runs.plan import plan_task
 from rewardkit.trainers import reward_funcs, train_dataset
@@ -60,7 +60,7 @@ def test_rows_with_tools_are_trained_on_as_evaluation_renders_them(
     tmp_path: Path, tiny_checkpoint: Path
 ) -> None:
     file = written(tmp_path / "rows.jsonl", [{**row, "tools": [TOOL]} for row in GSM8K])
-    plan = plan_task(rewardkit.load_task("gsm8k"), "question", AllOptions(data=file))
+    plan = plan_task(rewardkit.load_task("gsm8k"), "question", EvalOptions(data=file))
     tokenizer = tokenization.load(tiny_checkpoint)
     rows = render_rows(plan, tokenizer, chat=True, max_prompt_length=None)
     texts = rows.dataset()["prompt"][:]

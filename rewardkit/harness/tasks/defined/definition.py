@@ -14,18 +14,17 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.options import SamplingOptions, ThinkingOptions
-from rewardkit.harness.results.files import read_toml
-from rewardkit.settings import (
+from rewardkit.config import (
     NonNegativeInt,
     PositiveInt,
     Seconds,
     Texts,
     about,
     read_section,
-    types_of,
 )
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.options import options_in
+from rewardkit.harness.results.files import read_toml
 from rewardkit.text.thinking import Thinking
 
 # by itself it is pickled by name, for which pickle looks into all modules and imports lazy ones
@@ -160,13 +159,12 @@ class FewshotSection(Section, frozen=True, kw_only=True):
     file: Annotated[str, about("A file that they are drawn from, instead of a split.")] = ""
 
 
-_SAMPLING = {**types_of(SamplingOptions), **types_of(ThinkingOptions)}
 _SET_ELSEWHERE = ("max_tokens", "stop", "seed", "thinking", "reasoning_effort")
 SamplingSection = msgspec.defstruct(
     "SamplingSection",
     [
         (name, kind | UnsetType, UNSET)
-        for name, kind in _SAMPLING.items()
+        for name, kind in options_in("Sampling", "Thinking").items()
         if name not in _SET_ELSEWHERE
     ],
     bases=(Section,),

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from rewardkit.config import PositiveInt, read_value
 from rewardkit.errors import DataError, UnknownName, UsageError
 from rewardkit.harness.prompts.wording import EXAMPLES, TaskWording
 from rewardkit.harness.results.data_files import read_problems
@@ -26,7 +27,6 @@ from rewardkit.harness.tasks.motion.laws import (
 from rewardkit.harness.tasks.motion.task_figures import MEASURES, motion_figures
 from rewardkit.protocols import Verifier, VerifierCallable, verifier_for
 from rewardkit.records import Sample
-from rewardkit.settings import PositiveInt, read_value
 from rewardkit.verifiers.motion import (
     DIMENSIONS,
     MotionFlexible,

@@ -12,9 +12,9 @@ import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.engines import ray_backend
-from rewardkit.harness.engines.engine_options import EngineOptions
 from rewardkit.harness.engines.ray_backend import EngineActors, EngineJob, Generation
 from rewardkit.harness.engines.ray_cluster import versions
+from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Prompt, Request
 from rewardkit.records import Completion, Sampling
 

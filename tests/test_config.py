@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pytest
 
+from rewardkit.config import PositiveInt, Share, Texts, read_section, read_value, read_values
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.settings import PositiveInt, Share, Texts, read_section, read_value, read_values
 
 
 @pytest.mark.parametrize(

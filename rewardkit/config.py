@@ -1,0 +1,310 @@
+"""Read settings as the types that a class or a signature declares, whichever route they come by.
+
+A class states each setting once: its type, range and description (`msgspec.Meta`) and its default.
+Options, keyword arguments, recipes, task files and parameters are read by these functions, so that
+a wrong value or name gets the same sentence everywhere, with the name as that route writes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import inspect as signatures
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
+from msgspec import Meta, inspect
+
+from rewardkit.errors import UnknownName, UsageError
+from rewardkit.protocols import FunctionVerifier, Verifier, as_verifier
+
+if TYPE_CHECKING:
+    Texts = tuple[str, ...]
+else:
+    Texts = str | tuple[str, ...]
+    """A list of texts, for which a file may have a single text."""
+
+PositiveInt = Annotated[int, Meta(ge=1)]
+NonNegativeInt = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+
+Group = TypeVar("Group")
+
+
+def about(description: str, **extra: str) -> Meta:
+    """Describe a setting, in its annotation; `extra` says how it looks on the command line."""
+    return Meta(description=description, extra=extra)
+
+
+@functools.cache
+def types_of(group: Any) -> Mapping[str, Any]:
+    """The type of each setting of a group, with its range and its description."""
+    return get_type_hints(group, include_extras=True)
+
+
+def read_values(
+    types: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    among: str,
+    spell: Callable[[str], str] = str,
+) -> dict[str, Any]:
+    """Read settings by their types. `spell` turns a setting's name into what the user types.
+
+    UnknownName for a name that isn't one of them; `among` says what they are. UsageError for a
+    value that its setting doesn't take.
+    """
+    for name in given:
+        if name not in types:
+            raise UnknownName.among(among, name, types)
+    return {name: read_value(types[name], value, spell(name)) for name, value in given.items()}
+
+
+def read_section(
+    group: Callable[..., Group], contents: Mapping[str, Any], source: str, place: str = ""
+) -> Group:
+    """Read a file's section with the sections in it; `place` is its dotted name.
+
+    UnknownName or UsageError names `source`, the setting and what it takes.
+    """
+    types, values = types_of(group), {}
+    for name, value in contents.items():
+        if name not in types:
+            key = f"key of [{place}] in {source}" if place else f"key in {source}"
+            raise UnknownName.among(key, name, types)
+        kind, path = types[name], f"{place}.{name}".lstrip(".")
+        section = section_of(kind)
+        if section is None or value is None:
+            values[name] = read_value(kind, value, f"{source}: {path}")
+        elif isinstance(value, Mapping):
+            values[name] = read_section(section, value, source, path)
+        else:
+            raise UsageError(f"{source}: {path} is a section; set {path}.KEY")
+    try:
+        return group(**values)
+    except ValueError as error:
+        raise UsageError(f"{source}: {f'[{place}]: ' if place else ''}{error}") from None
+
+
+def section_of(kind: Any) -> type | None:
+    """The class of a setting that is a section with settings of its own; None for a plain one."""
+    sections = (inspect.DataclassType, inspect.StructType)
+    return next((one.cls for one in kinds_of(kind) if isinstance(one, sections)), None)
+
+
+def read_value(kind: Any, value: object, name: str) -> Any:
+    """Return `value` as `kind`, strictly: an integer becomes a float, a list a tuple, no more.
+
+    UsageError names the setting, the value and what the setting takes.
+    """
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, float):
+        value = float(value)  # msgspec refuses subclasses, such as numpy's float64
+    if get_origin(kind) is dict and isinstance(value, Mapping):
+        item = get_args(kind)[1]
+        return {key: read_value(item, one, f"{name}.{key}") for key, one in value.items()}
+    try:
+        converted = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        shown = str(value).lower() if isinstance(value, bool) else repr(value)
+        if isinstance(value, float) and any(
+            isinstance(one, inspect.FloatType) for one in kinds_of(kind)
+        ):
+            shown = shown.removesuffix(".0")  # 300 for the 300.0 that an option has made of it
+        raise UsageError(f"{name} is {shown}; it must be {_expected(kind, value)}") from None
+    takes_list = any(isinstance(one, inspect.VarTupleType) for one in kinds_of(kind))
+    return (converted,) if takes_list and isinstance(converted, str) else converted
+
+
+def _expected(kind: Any, value: object) -> str:
+    """What a setting takes, in words, and the nearest of its choices."""
+    parts = [kind]
+    for part in parts:  # a Literal may be part of another type
+        parts += () if get_origin(part) is Literal else get_args(part)
+    literals = [part for part in parts if get_origin(part) is Literal]
+    choices = [str(choice) for literal in literals for choice in get_args(literal)]
+    words = dict.fromkeys(_words(one, value, choices) for one in kinds_of(kind))
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    return " or ".join(words) + (f"; did you mean {close[0]!r}?" if close else "")
+
+
+def kinds_of(kind: Any) -> list[inspect.Type]:
+    """What a type may be, one by one, without None."""
+    info = _bare(inspect.type_info(kind))
+    kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
+    return [_bare(one) for one in kinds if not isinstance(one, inspect.NoneType)]
+
+
+_PLAIN = (
+    inspect.AnyType,
+    inspect.BoolType,
+    inspect.DictType,
+    inspect.FloatType,
+    inspect.IntType,
+    inspect.ListType,
+    inspect.LiteralType,
+    inspect.Metadata,
+    inspect.NoneType,
+    inspect.StrType,
+    inspect.TupleType,
+    inspect.UnionType,
+    inspect.VarTupleType,
+)
+
+
+def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
+    """Say what a type takes: its range if `value` is only out of range."""
+    if isinstance(kind, inspect.IntType | inspect.FloatType):
+        is_whole = isinstance(kind, inspect.IntType)
+        if not isinstance(value, int if is_whole else int | float) or isinstance(value, bool):
+            return "a whole number" if is_whole else "a number"
+        if kind.ge is not None and kind.le is not None:
+            return f"from {kind.ge:g} to {kind.le:g}"
+        bounds = {"at least": kind.ge, "above": kind.gt, "at most": kind.le}
+        stated = (f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None)
+        return " and ".join(stated)
+    if isinstance(kind, inspect.LiteralType):
+        return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        plural = _PLURALS.get(type(_bare(kind.item_type)))
+        return f"a list of {plural}" if plural else "a list"
+    if isinstance(kind, inspect.TupleType):
+        plural = _PLURALS.get(type(_bare(kind.item_types[0])), "values")
+        return f"a list of {len(kind.item_types)} {plural}"
+    return _WORDS.get(type(kind), "something else")
+
+
+def _bare(info: inspect.Type) -> inspect.Type:
+    return info.type if isinstance(info, inspect.Metadata) else info
+
+
+_WORDS: Mapping[type, str] = {
+    inspect.BoolType: "true or false",
+    inspect.DictType: "a table",
+    inspect.StrType: "text",
+}
+_PLURALS: Mapping[type, str] = {
+    inspect.FloatType: "numbers",
+    inspect.IntType: "whole numbers",
+    inspect.StrType: "texts",
+}
+
+
+def with_parameters(name: str, loaded: Any, parameters: Mapping[str, object]) -> Verifier:
+    """Return the verifier that `loaded` (a class, an instance or a function) gives with parameters.
+
+    Raises UnknownName for a parameter that it doesn't have, UsageError for a value that the
+    parameter doesn't take.
+    """
+    if isinstance(loaded, FunctionVerifier):
+        loaded = loaded.function
+    if not isinstance(loaded, type) and not parameters:
+        return as_verifier(loaded)
+    made = set_parameters("verifier", name, loaded, parameters)
+    return as_verifier(made, loaded if isinstance(made, functools.partial) else made)
+
+
+def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, object]) -> Any:
+    """Return `loaded` with parameters; `kind` and `name` are for messages. Errors as above."""
+    what = f"{kind} {name!r}"
+    values: dict[str, Any] = {}
+    if parameters:  # a call of `verify` without any shall cost nothing here
+        values = read_values(
+            parameter_types(loaded),
+            parameters,
+            among=f"parameter of {what}",
+            spell=lambda parameter: f"{what}: {parameter}",
+        )
+    try:
+        if dataclasses.is_dataclass(loaded) and not isinstance(loaded, type):
+            return dataclasses.replace(loaded, **values)
+        if not isinstance(loaded, type):
+            return functools.partial(loaded, **values)
+        return loaded(**values)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{what}: {error}") from error
+
+
+def parameter_types(loaded: Any) -> dict[str, Any]:
+    """Return the type of each parameter: its annotation, or else the type of its default.
+
+    Parameters are the fields of a class or a dataclass, or keyword-only arguments of a function.
+    A type that a command line or a file can't state, such as a class of a plugin, is Any.
+    """
+    is_instance = dataclasses.is_dataclass(loaded) and not isinstance(loaded, type)
+    maker = type(loaded) if is_instance else loaded
+    annotations: dict[str, tuple[object, dict[str, Any]]] = {}
+    """By parameter, its annotation and the names that this may use."""
+    if dataclasses.is_dataclass(maker):
+        for base in reversed(cast("type", maker).__mro__):
+            names = vars(sys.modules[base.__module__])
+            own = signatures.get_annotations(base)
+            annotations |= {name: (annotation, names) for name, annotation in own.items()}
+    else:
+        called = maker
+        while isinstance(called, functools.partial):
+            called = called.func
+        if isinstance(called, type):
+            called = called.__init__  # type: ignore[misc]
+        elif not isinstance(called, FunctionType):
+            called = type(called).__call__
+        function = signatures.unwrap(called)
+        own = getattr(function, "__annotations__", {})
+        annotations = {name: (one, function.__globals__) for name, one in own.items()}
+    variadic = (signatures.Parameter.VAR_POSITIONAL, signatures.Parameter.VAR_KEYWORD)
+    return {
+        parameter.name: _type(parameter, *annotations.get(parameter.name, (None, {})))
+        for parameter in signatures.signature(maker).parameters.values()
+        if (
+            parameter.kind not in variadic
+            if isinstance(maker, type)
+            else parameter.kind is parameter.KEYWORD_ONLY
+        )
+    }
+
+
+_OF_DEFAULTS: dict[type, Any] = {bool: bool, int: int | float, float: int | float, str: str}
+"""What a parameter without an annotation takes, by the type of its default."""
+
+_PLAIN = (
+    *(inspect.AnyType, inspect.BoolType, inspect.DictType, inspect.FloatType, inspect.IntType),
+    *(inspect.ListType, inspect.LiteralType, inspect.Metadata, inspect.NoneType, inspect.StrType),
+    *(inspect.TupleType, inspect.UnionType, inspect.VarTupleType),
+)
+"""Types that a file or a command line can state."""
+
+
+def _type(parameter: signatures.Parameter, annotation: object, names: dict[str, Any]) -> Any:
+    if annotation is None:
+        return _OF_DEFAULTS.get(type(parameter.default), Any)
+    holder = SimpleNamespace(__annotations__={"type": annotation})
+    try:
+        kind = get_type_hints(holder, names, include_extras=True)["type"]
+    except NameError:  # imported for type checkers alone, or defined inside a function
+        return _OF_DEFAULTS.get(type(parameter.default), Any)
+    try:
+        parts = [inspect.type_info(kind)]
+    except TypeError:  # msgspec can't read all unions
+        return Any
+    for part in parts:
+        inner = [getattr(part, name, None) for name in ("type", "item_type", "value_type")]
+        parts += [one for one in inner if isinstance(one, inspect.Type)]
+        parts += part.types if isinstance(part, inspect.UnionType) else ()
+    return kind if all(isinstance(part, _PLAIN) for part in parts) else Any
