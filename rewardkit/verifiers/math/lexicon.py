@@ -43,14 +43,15 @@ SIGNS: Final = spellings(
 LATEX_SIGNS: Final = str.maketrans(
     {sign: f"{latex} " for latex, sign in reversed(SIGNS.items()) if not sign.isascii()}
     | dict.fromkeys("⨯✕", r"\times ")
+    | {"⊙": r"\cdot "}
 )
 """The sign in LaTeX."""
 
 JOINTS: Final = {"∧": "and", "∨": "or"}
 """Words for the signs of logic."""
 
-CROSSES: Final = {"⨯": "cross()", "✕": "times()"}
-r"""\times between vectors, and between letters that may be vectors."""
+CROSSES: Final = {"⨯": "cross()", "✕": "times()", "⊙": "dot()"}
+r"""\times and · between vectors, and \times between letters that may be vectors."""
 
 OVER: Final = listed(r"\overline \vec \hat \bar \tilde \widehat \mathring")
 """Accents: part of a variable's name."""

@@ -372,10 +372,11 @@ def _first_side(tokens: Tokens) -> Node:
         return _function_named(tokens) or _sets(tokens)
     if not _named(tokens):
         raise UnreadableError(f"the word {tokens.next.text!r} in place of a value")
-    words = tokens.texts()
+    words, of = tokens.texts(), ""
     if tokens.next.text == "(":
-        tokens.at = tokens.closing(tokens.at) + 1
-    name = " ".join(words.lower().split()).rstrip(": ")
+        start, tokens.at = tokens.at, tokens.closing(tokens.at) + 1
+        of = " " + "".join(token.text for token in tokens.all[start : tokens.at])
+    name = " ".join(words.lower().split()).rstrip(": ") + of
     colon = tokens.mark(":") or words.rstrip().endswith(":")
     if lexicon.takes_back(words) or (colon and any(map(lexicon.refuses, name.split()))):
         raise UnreadableError(f"the words {words!r}")
@@ -510,7 +511,7 @@ def _term(tokens: Tokens) -> Node:
     while True:
         if _unit_follows(tokens):
             return _quantity(tokens, factors)
-        sign = tokens.mark("·/*⨯✕")
+        sign = tokens.mark("·/*⨯✕⊙")
         if sign in (None, "·", "*") and tokens.mark("…"):
             tokens.mark("·*")
             factors = _continued("prod", factors, _factor_after_operator(tokens))
@@ -911,7 +912,7 @@ def _bracketed(tokens: Tokens) -> Node:
     return _signed_value(tokens, sign)
 
 
-_PAIRS = {"|": ("abs", "|"), "‖": ("abs", "‖"), "⌊": ("floor", "⌋"), "⌈": ("ceil", "⌉")}
+_PAIRS = {"|": ("abs", "|"), "‖": ("norm", "‖"), "⌊": ("floor", "⌋"), "⌈": ("ceil", "⌉")}
 
 
 def _signed_value(tokens: Tokens, sign: str) -> Node:
@@ -933,9 +934,12 @@ def _signed_value(tokens: Tokens, sign: str) -> Node:
 
 
 def _paired(tokens: Tokens, name: str, closing: str) -> Node:
-    tokens.inside_bars += name == "abs"
+    start, bars = tokens.at, name in ("abs", "norm")
+    tokens.inside_bars += bars
     inner = _sum(tokens)
-    tokens.inside_bars -= name == "abs"
+    tokens.inside_bars -= bars
+    if name == "abs" and any(token.text == r"\vec" for token in tokens.all[start : tokens.at]):
+        name = "norm"
     tokens.expect(closing)
     return Call(name, (inner,))
 

@@ -59,6 +59,10 @@ _CROSS = re.compile(
     r"(\\(?:vec|mathbf|boldsymbol|bm|bold|overrightarrow|hat|widehat)\s*"
     rf"(?:\{{[^{{}}]{{1,40}}\}}|[a-zA-Z])){_TIMES}"
 )
+_DOT = re.compile(
+    r"(\\(?:vec|mathbf|boldsymbol|bm|bold|overrightarrow)\s*(?:\{[^{}]{1,40}\}|[a-zA-Z]))\s*"
+    r"(?:\\cdot(?![a-zA-Z])|·)(?=\s*\\(?:vec|mathbf|boldsymbol|bm|bold|overrightarrow)(?![a-zA-Z]))"
+)
 _LETTERS_TIMES = re.compile(rf"(?<![a-zA-Z0-9\\}}])([a-z]){_TIMES}(?=\s*[a-z](?![a-zA-Z]))")
 _MAY_GROUP = re.compile(r"[,\\~]")
 _TRAILING = re.compile(r"(?:\\\\|\\ ?(?![a-zA-Z\\,;:!{}%$&#|])|[\s.])*\Z")
@@ -77,6 +81,8 @@ def collapsed(text: str) -> str:
     if "times" in text or "×" in text:
         text = _CROSS.sub(r"\1⨯", text)
         text = _LETTERS_TIMES.sub(r"\1✕", text)
+    if "cdot" in text or "·" in text:
+        text = _DOT.sub(r"\1⊙", text)
     text = _COMMAND.sub(_spelled, text)
     return _TEXT_OPENS.sub(r"\\text{\1", text) if r"\text" in text else text
 

@@ -15,6 +15,7 @@ from rewardkit.errors import Unavailable
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.math import symbolic, tree
+from rewardkit.verifiers.math.comparison import types
 from rewardkit.verifiers.math.comparison.compare import compare
 from rewardkit.verifiers.math.comparison.values import (
     Percent,
@@ -131,7 +132,16 @@ class Math(Verifier):
         lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
         for label, written in (*(("answer", one) for one in answers), ("reference", reference)):
             lines += [(label, written), ("read as", _reading(read_answer(written)))]
-        return lines
+        gold = read_answer(reference).tree
+        if gold is None:
+            return lines
+        limit = balls.limit_steps(balls.QUICK_STEPS)
+        try:
+            return [*lines, *_typed([read_answer(answer).tree for answer in answers], gold)]
+        except balls.StepsError:
+            return lines
+        finally:
+            balls.steps_left.reset(limit)
 
     def notes(self, sample: Sample, /) -> list[str]:
         """Remark on damaged LaTeX, and on a decimal that looks rounded while values are exact."""
@@ -370,6 +380,20 @@ def _power_inside(radicand: tree.Node, index: int) -> bool:
     if value is None or value.denominator > 1 or abs(value) < 2:
         return value is not None
     return any(value % (base**index) == 0 for base in range(2, 100) if base**index <= abs(value))
+
+
+def _typed(answers: list[tree.Node | None], gold: tree.Node) -> Explanation:
+    """The type of the reference, and each answer read as that type."""
+    wanted = types.read_type(gold)
+    lines = [("type", f"the reference is {wanted}")]
+    for answer in answers:
+        if answer is None:
+            continue
+        mine, theirs = types.read_as(types.in_letters_of(answer, gold), gold)
+        apart = types.are_apart(types.kind_of(mine), types.kind_of(theirs))
+        found = f"not at all: it is {types.read_type(mine)}" if apart else spelled(mine)
+        lines.append(("as that", found))
+    return lines
 
 
 def _reading(parsed: ParsedAnswer) -> str:

@@ -9,8 +9,9 @@ from functools import partial
 from itertools import pairwise
 
 from rewardkit.verifiers.math import tree
-from rewardkit.verifiers.math.comparison import matrices, sets, statements
-from rewardkit.verifiers.math.comparison.families import is_constant, same_family, written_out
+from rewardkit.verifiers.math.comparison import matrices, sets, statements, types
+from rewardkit.verifiers.math.comparison.families import is_constant, same_family
+from rewardkit.verifiers.math.comparison.types import Kind
 from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
@@ -36,7 +37,7 @@ def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compariso
     """Compare lists, tuples and sets by their items."""
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
-        written = _both(_unlabelled, answer, reference)
+        written = _without_labels(answer, reference), _without_labels(reference, answer)
         if written != (answer, reference) and (found := compare(*written, policy)).equal:
             return found
         answer, reference = values or answer, theirs or reference
@@ -53,11 +54,11 @@ def _both(
     return form(answer, reference), form(reference, answer)
 
 
-def _unlabelled(node: tree.Node, other: tree.Node) -> tree.Node:
+def _without_labels(node: tree.Node, other: tree.Node) -> tree.Node:
     """The values of `Minimum: 1, Maximum: 3` or `w=16, d=3` beside a bare list or a set."""
     if not isinstance(other, tree.Sequence) or statements.assigned(other):
         return node
-    written = statements.as_written(node)
+    written = statements.unlabelled(node)
     ordered = isinstance(written, tree.Sequence) and written.opening
     return written if not other.opening or (other.opening == "⦃" and not ordered) else node
 
@@ -125,29 +126,15 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparis
     take_steps(STEPS)
     if _is_plain(answer) and _is_plain(reference):
         return same_expression(answer, reference, policy)
-    answer, reference = _both(statements.with_arguments, answer, reference)
+    answer = types.in_letters_of(answer, reference)
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found
-    answer, reference = written_out(answer), written_out(reference)
-    for form in _FORMS:
-        answer, reference = _both(form, answer, reference)
+    answer, reference = types.read_as(answer, reference)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
     if statements.calls_unknown(answer) or statements.calls_unknown(reference):
         return _with_functions(answer, reference, policy)
     return _by_kind(answer, reference, policy)
-
-
-_FORMS = (
-    statements.stated,
-    statements.each_equal,
-    statements.primed,
-    statements.complex_letters,
-    statements.approximated,
-    statements.unnamed,
-    matrices.as_point,
-)
-"""What each side is read as beside the other, in turn."""
 
 
 _PLAIN = frozenset((tree.Number, tree.Symbol, tree.Constant, tree.Sum, tree.Product, tree.Power))
@@ -184,16 +171,14 @@ def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> 
 
 
 def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    """Compare two trees without functions by name, by what kind of answer they are."""
-    if sets.is_region(answer) or sets.is_region(reference):
-        return _sets(answer, reference, policy)
-    if sets.is_piecewise(answer) or sets.is_piecewise(reference):
-        return sets.same_pieces(answer, reference, policy, compare)
-    for kind, comparison in _COMPARISONS:
-        if isinstance(answer, kind) or isinstance(reference, kind):
-            return comparison(answer, reference, policy)
-    if matrices.has_matrix(answer) or matrices.has_matrix(reference):
-        return _matrices(answer, reference, policy)
+    """Compare two sides as the wider one of their types."""
+    kinds = {types.kind_of(answer), types.kind_of(reference)}
+    return next(equality for kind, equality in _EQUALITY.items() if kind in kinds)(
+        answer, reference, policy
+    )
+
+
+def _expressions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     named = matrices.same_by_names(answer, reference, policy, compare)
     found = named or same_expression(answer, reference, policy)
     bare = matrices.without_degrees(answer), matrices.without_degrees(reference)
@@ -254,6 +239,11 @@ def _as_set(node: tree.Node) -> tree.Node:
 
 def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     match answer, reference:
+        case (tree.Sequence(), tree.Relation()) | (tree.Relation(), tree.Sequence()) if (
+            mine := statements.links(answer)
+        ) and (theirs := statements.links(reference)):
+            same = statements.same_relation
+            return same_in_any_order(mine, theirs, same, "links of the chain")
         case tree.Relation(), tree.Relation():
             return statements.same_relation(answer, reference)
         case tree.Sequence(items, "", "", ","), tree.Relation(sides, ("<" | ">", *_)):
@@ -287,14 +277,20 @@ def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compar
     return matrices.same_matrices(answer, reference, policy, compare)
 
 
-_COMPARISONS: tuple[tuple[type, Callable[[tree.Node, tree.Node, Policy], Comparison]], ...] = (
-    (tree.Clock, _times),
-    (tree.Text, _texts),
-    (tree.Relation, _relations),
-    (tree.Quantity, partial(same_quantity, compare=compare)),
-    (tree.Matrix, _matrices),
-    (tree.Sequence, _lists),
-    (tree.Numeral, same_numeral),
-    (tree.Ratio, same_ratio),
-)
-"""The comparison for the first kind that either side is."""
+_EQUALITY: dict[Kind, Callable[[tree.Node, tree.Node, Policy], Comparison]] = {
+    Kind.SET: _sets,
+    Kind.PIECES: partial(sets.same_pieces, compare=compare),
+    Kind.TIME: _times,
+    Kind.TEXT: _texts,
+    Kind.RELATION: _relations,
+    Kind.QUANTITY: partial(same_quantity, compare=compare),
+    Kind.MATRIX: _matrices,
+    Kind.NAMED: _lists,
+    Kind.LIST: _lists,
+    Kind.TUPLE: _lists,
+    Kind.NUMERAL: same_numeral,
+    Kind.RATIO: same_ratio,
+    Kind.FUNCTION: _expressions,
+    Kind.NUMBER: _expressions,
+}
+"""The equality of each type, wider types first."""

@@ -158,6 +158,12 @@ def written_out(node: Node) -> Node:
     return Sequence(tuple(items), "⦃", "⦄")
 
 
+def is_family(node: Node) -> bool:
+    """Whether the tree says what its letters run through."""
+    family = _read(node) if _may_be(node) else None
+    return family is not None and bool(family.ranges)
+
+
 def _may_be(node: Node) -> bool:
     """Whether anything in the tree looks like a family: a range, a residue, a vector."""
     parts = nodes(node)

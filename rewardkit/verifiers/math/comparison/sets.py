@@ -349,7 +349,7 @@ _COMPLEMENTS = ("\\overline", "\\bar", "'")
 
 def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     """Compare two formulas row by row; None unless both are some, and one has an operator."""
-    if not (_has_operator(answer) or _has_operator(reference)):
+    if not (is_formula(answer) or is_formula(reference)):
         return None
     letters = sorted({_letter(name) for side in (answer, reference) for name in tree.symbols(side)})
     if len(letters) > MOST_LETTERS:
@@ -366,7 +366,8 @@ def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
     return Comparison(same, "truth tables")
 
 
-def _has_operator(node: tree.Node) -> bool:
+def is_formula(node: tree.Node) -> bool:
+    """Whether the tree is written with an operator of logic or of sets."""
     match node:
         case tree.Sequence(joint="∧" | "∨") | tree.SetOperation() | tree.Call("not()"):
             return True

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise
 
 from rewardkit.verifiers.math.comparison import matrices
-from rewardkit.verifiers.math.comparison.sets import FLIPPED, is_region
+from rewardkit.verifiers.math.comparison.sets import FLIPPED
 from rewardkit.verifiers.math.comparison.values import canonical, in_radians, same_in_any_order
 from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
@@ -44,52 +42,101 @@ from rewardkit.verifiers.math.tree import (
     with_symbols,
 )
 
+TRIGONOMETRIC = ("sin", "cos", "tan", "cot", "sec", "csc")
+
 ROUNDING = Number(Fraction(1, 100))
 """How far a rounded value may be from the exact one that it follows."""
 
 UNNAMED = Text("")
 """The name of the value that a chain without a name states, such as 2 + 3 = 5."""
 
-_ADDED_UP = frozenset("abcdkmnpqr")
 MOST_SIGNS = 16
 """Items with ± that are expanded."""
 
 
-_DERIVATIVE = re.compile(r"d(?:\^([1-4]) )?([a-zA-Z]+)/d(.*)")
+DERIVATIVE = re.compile(r"d(?:\^([1-4]) )?([a-zA-Z]+)/d(.*)")
+
+
+Named = tuple[Node, Node]
+"""A name and its value."""
 
 
 def definition(node: Node | None) -> tuple[Node, Node] | None:
-    """The name and the value of `x = 5`, `5 = x`, `S = πr² = 25π` or `2 + 3 = 5`; else None."""
+    """The name and the value of `x = 5`, `5 = x`, `S = πr² = 25π`, `2 + 3 = 5` or `x + x = 2x`."""
     if not isinstance(node, Relation) or None in node.sides:
         return None
     sides = [side for side in node.sides if side is not None]
     formula = node.operators == ("≈",) and symbols(sides[-1])  # whose rounding doesn't matter
     if not {*node.operators} <= {"=", "≡"} and not formula:
         return None
-    if not any(map(_free, sides)) and not any(map(names_value, sides)):
+    unknown = any(name.endswith("()") for side in sides for name in calls(side))
+    if not unknown and not any(map(_free, sides)) and not any(map(names_value, sides)):
         worked_out = not isinstance(sides[0], (Number, Quantity))
         return (UNNAMED, sides[-1]) if worked_out and _all_same(sides) else None
     if len(sides) == 2 and not names_value(sides[0]) and isinstance(sides[1], Symbol):
         sides.reverse()
     name, *values = sides
+    value = values[-1]
     worked_out = len(values) > 1 and not any(map(symbols, values))  # x + y = 30 + 42 = 72
-    named = names_value(name) or _names_matrix(name, values[-1])
-    if not (named or worked_out) or _occurs(name, values[-1]):
-        return None
-    if not symbols(values[-1]):
-        values = [value for value in values if not symbols(value)]
-    return (name, values[-1]) if _all_same(values) else None
+    named = names_value(name) or names_matrix(name, value) or (_is_term(name, value))
+    if _occurs(name, value) or not (named or worked_out):
+        return (UNNAMED, value) if _is_identity(sides) else None
+    if not symbols(value):
+        values = [side for side in values if not symbols(side)]
+    return (name, value) if _all_same(values) else None
 
 
 def _free(node: Node) -> frozenset[str]:
     """The variables but those over which a sum, an integral or a limit runs."""
     running = {"sum", "prod", "integral", "limit"}
-    calls = (part for part in nodes(node) if isinstance(part, Call) and part.name in running)
-    return symbols(node).difference(*(symbols(call.arguments[1]) for call in calls))
+    bound = (part for part in nodes(node) if isinstance(part, Call) and part.name in running)
+    return symbols(node).difference(*(symbols(call.arguments[1]) for call in bound))
 
 
 def _all_same(values: list[Node]) -> bool:
     return all(same_value(one, other).equal is not False for one, other in pairwise(values))
+
+
+def _is_identity(sides: list[Node]) -> bool:
+    """Whether all sides have one value and the last is another form: x + x = 2x."""
+    letters = symbols(sides[-1])
+    first, value = sides[0], sides[-1]
+    if not letters or not letters <= symbols(first) or isinstance(first, Symbol):
+        return False
+    if len(sides) == 2 and not calls(first).isdisjoint(_WORKED_OUT_BY_SYMPY):
+        return not _is_other_derivative(first, value)
+    return all(same_value(side, value).equal is True for side in sides[:-1])
+
+
+_WORKED_OUT_BY_SYMPY = ("derivative", "integral", "limit")
+_SHIFT, _NEAR = Number(Fraction(1, 10**12)), Number(Fraction(1, 10**6))
+
+
+def _is_other_derivative(node: Node, value: Node) -> bool:
+    """Whether a quotient of small differences shows that the derivative has another value."""
+    match node:
+        case Call("derivative", (inner, Symbol() as variable)):
+            above, below = (Sum((variable, shift)) for shift in (_SHIFT, negative(_SHIFT)))
+            rise = difference(*(substituted(inner, {variable: end}) for end in (above, below)))
+            slope = Product((rise, reciprocal(difference(_SHIFT, negative(_SHIFT)))))
+            return compare_size(Call("abs", (_filled(difference(slope, value)),)), _NEAR) == 1
+    return False
+
+
+def plain_vectors(node: Node) -> Node:
+    """The tree with the product of two vectors and the length of a vector as those of numbers."""
+    if {"norm", "dot()"}.isdisjoint(calls(node)):
+        return node
+
+    def plain(part: Node) -> Node | None:
+        match part:
+            case Call("dot()", factors):
+                return Product(tuple(map(plain_vectors, factors)))
+            case Call("norm", (inner,)):
+                return Call("abs", (plain_vectors(inner),))
+        return None
+
+    return replaced(node, plain)
 
 
 def names_value(node: Node) -> bool:
@@ -112,7 +159,54 @@ def names_value(node: Node) -> bool:
     return _points(node)
 
 
-def _names_matrix(name: Node, value: Node) -> bool:
+_WORKED_OUT = ("limit", "sum", "prod", "integral")
+TERMS = frozenset(("norm", "dot()", "arg", "Re", "Im", *_WORKED_OUT, *TRIGONOMETRIC))
+"""Functions whose value is a quantity, and no condition on their letters."""
+
+
+def _is_term(node: Node, value: Node) -> bool:
+    r"""Whether it is a quantity as a whole, and its value a number: sin A, |z|, AC + CB, V_1/V_2.
+
+    An equation for its letters isn't: x + y = 5, |t| = 5.
+    """
+    if symbols(value):
+        return False
+    match node:
+        case Call("abs", (inner,)):
+            return any(isinstance(part, Symbol) and is_object(part) for part in nodes(inner))
+        case Call(name, arguments):
+            return name in TERMS and any(map(symbols, arguments))
+        case Product((Symbol(), Power(Symbol(), Number(exponent)))):
+            return exponent == -1
+        case Sum(parts) | Product(parts):
+            return all(map(_is_part_of_term, parts))
+        case Power(base, Number()):
+            return _is_part_of_term(base)
+    return False
+
+
+def _is_part_of_term(node: Node) -> bool:
+    match node:
+        case Symbol():
+            return is_object(node)
+        case Call(name, _):
+            return name in (*TERMS, "abs") or name.endswith("()")
+        case Product((Number(value), inner)) if value == -1:
+            return _is_part_of_term(inner)
+        case Sum(parts) | Product(parts):
+            return all(map(_is_part_of_term, parts))
+        case Power(base, Number()):
+            return _is_part_of_term(base)
+    return False
+
+
+def is_object(symbol: Symbol) -> bool:
+    """Whether it stands for a given thing: a point, a vector, z, an item such as x_1."""
+    name = symbol.name
+    return name[0].isupper() or name in COMPLEX or any(sign in name for sign in ("_", "\\", "∠"))
+
+
+def names_matrix(name: Node, value: Node) -> bool:
     """Whether it is a matrix's inverse, power or transpose, by a letter, before a matrix."""
     match name:
         case Power(Symbol(letter), Number() | Product()) | Call("transpose", (Symbol(letter),)):
@@ -132,179 +226,18 @@ def _points(node: Node) -> bool:
 
 def _occurs(name: Node, value: Node) -> bool:
     """Whether the value depends on what it is to define."""
-    if calls := _calls(name):
-        return not calls.isdisjoint(_calls(value))
+    if named := calls(name):
+        return not named.isdisjoint(calls(value))
     return not symbols(name).isdisjoint(symbols(value))
 
 
-def _calls(node: Node) -> set[str]:
+def calls(node: Node) -> set[str]:
+    """The names of the functions in a tree."""
     return {part.name for part in nodes(node) if isinstance(part, Call)}
 
 
-def stated(node: Node, other: Node) -> Node:
-    """The answer with ± expanded and, in a list, names before values dropped."""
-    points = isinstance(other, Sequence) and other.opening in ("", "⦃") and len(other.items) > 2
-    node = _expanded(_before_rounding(node), apart=points)
-    match node:
-        case Relation((name, Sequence(_, "⦃") as members), ("∈",)) if name and names_value(name):
-            return members
-        case Sequence((Relation((Symbol() as name, _), ("≠",)) as first, *rest), ""):
-            if not any(isinstance(value, Relation) for value in rest):
-                others = (Relation((name, value), ("≠",)) for value in rest)
-                return Sequence((first, *others), joint="and")
-    if not isinstance(node, Sequence) or node.opening or len(node.items) < 2:
-        return node
-    defined = [definition(item) for item in node.items]
-    names = {pair[0] for pair in defined if pair is not None}
-    if len(names) != 1 or defined[0] is None:
-        return node
-    pairs = zip(node.items, defined, strict=True)
-    values = tuple(item if pair is None else pair[1] for item, pair in pairs)
-    listed = Sequence(values, joint="or" if node.joint == "," else node.joint)
-    return node if any(isinstance(value, Relation) for value in values) else listed
-
-
-def with_arguments(node: Node, other: Node) -> Node:
-    """f(x) = 2x for f(t) = 2t, and c_n = 2n for c_m = 2m, in the variables of the other side.
-
-    One side alone is renamed, the one whose variables come first.
-    """
-    theirs = {call.name: (call.arguments, name) for _, call, name, _ in _functions(other)}
-    new: dict[Node, Node] = {}
-    for item, call, own, value in _functions(node) if theirs else ():
-        variables, name = theirs.get(call.name, (call.arguments, own))
-        if len(variables) == len(call.arguments) and repr(call.arguments) < repr(variables):
-            renamed = substituted(value, dict(zip(call.arguments, variables, strict=True)))
-            new[item] = Relation((name, renamed), ("=",))
-    return substituted(node, new) if new else node
-
-
-def _functions(node: Node) -> Iterator[tuple[Node, Call, Node, Node]]:
-    """Each definition of a function or, as c(n) for `c_n = 2n`, a sequence; its name and value."""
-    for item in node.items if isinstance(node, Sequence) else (node,):
-        name, value = definition(item) or (None, ZERO)
-        stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
-        call = Call(stem, (Symbol(index),)) if index in symbols(value) else name
-        if name and isinstance(call, Call) and all(isinstance(x, Symbol) for x in call.arguments):
-            yield item, call, name, value
-
-
-def _before_rounding(node: Node) -> Node:
-    """The exact value in `√2 ≈ 1.41` or `x = √2 ≈ 1.41`, where the rounded one is near it."""
-    match node:
-        case Relation((*sides, rounded), (*operators, "≈")) if rounded is not None:
-            exact = sides[-1]
-            if exact is None or symbols(exact) or symbols(rounded):
-                return node
-            gap = Call("abs", (difference(exact, rounded),))
-            if compare_size(gap, Product((ROUNDING, Call("abs", (exact,))))) in (-1, 0):
-                return Relation(tuple(sides), tuple(operators)) if operators else exact
-    return node
-
-
-def approximated(node: Node, other: Node) -> Node:
-    """3.46 in `≈ 3.46` or `x ≈ 3.46`: a decimal, beside anything but a whole number."""
-    match node:
-        case Relation((None | Symbol(), (Number() | Quantity()) as value), ("≈",)):
-            number = value.value if isinstance(value, Quantity) else value
-            whole = isinstance(other, Number) and not other.places
-            return value if isinstance(number, Number) and number.places and not whole else node
-    return node
-
-
-def assigned(node: Node) -> Sequence | None:
-    """The values of `x = 1, y = 2` in the order of the names; else None.
-
-    Names that come again, as in `p=5, q=2; p=7, q=2`, give a list of such tuples.
-    """
-    if not isinstance(node, Sequence) or node.opening not in ("", "("):
-        return None
-    pairs = _definitions(node)
-    if len(pairs) < 2:
-        return None
-    groups: list[dict[str, Node]] = [{}]
-    for name, value in pairs:
-        if repr(name) in groups[-1]:
-            groups.append({})
-        groups[-1][repr(name)] = value
-    either = node.joint == "or" and len(groups) == 1
-    if either or len({frozenset(group) for group in groups}) > 1 or len(groups[0]) == 1:
-        return None
-    tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
-    return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
-
-
-def as_written(node: Node) -> Node:
-    """The values of `w=16, d=3` in their order, of words or x_1, x_2 in any order; else the node.
-
-    Letters that follow each other in the alphabet, such as x and y, have an order of their own.
-    """
-    pairs = _definitions(node) if isinstance(node, Sequence) else []
-    names = sorted(name.name for name, _ in pairs if isinstance(name, Symbol))
-    in_turn = all(len(name) == 1 for name in names) and "".join(names) in string.ascii_letters
-    if len(pairs) < 2 or (names and in_turn):
-        return node
-    values = tuple(value for _, value in pairs)
-    words = [name.words for name, _ in pairs if isinstance(name, Text)]
-    parts = all(word.startswith("part ") for word in words)
-    stems = {name.partition("_")[:2] for name in names}
-    indexed = len(names) == len(pairs) and len(stems) == 1 and "_" in names[0]
-    unordered = indexed or (len(words) == len(pairs) and not parts)
-    return Sequence(values) if unordered else Sequence(values, "(", ")")
-
-
-def each_equal(node: Node, other: Node) -> Node:
-    """`x = 0, y = 0` for `x = y = 0`, beside a list, and `a < b, b < c` for `a < b < c`."""
-    match node:
-        case _ if not isinstance(other, Sequence):
-            return node
-        case Sequence(items, "", _, joint) if len(items) > 1:
-            return Sequence(tuple(chain.from_iterable(map(_each, items))), joint=joint)
-        case Relation(_, (_, _, *_) as operators) if {*operators} <= {*"<>≤≥"}:
-            chained = other.joint != "or" and all(isinstance(i, Relation) for i in other.items)
-            return Sequence(tuple(_links(node)), joint=other.joint) if chained else node
-    values = _each(node)
-    return Sequence(values) if len(values) > 1 else node
-
-
-def _each(node: Node) -> tuple[Node, ...]:
-    """x = 0 and y = 0 of `x = y = 0`; any other node alone."""
-    if isinstance(node, Relation) and {*node.operators} == {"="}:
-        *names, value = node.sides
-        if value and not symbols(value) and all(isinstance(name, Symbol) for name in names):
-            return tuple(Relation((name, value), ("=",)) for name in names)
-    return (node,)
-
-
-def primed(node: Node, other: Node) -> Node:
-    """y'' in place of d^2y/dx^2, and u_x of du/dx, beside a side that has it."""
-    names = {name for name in symbols(other) if name.endswith("'") or "_" in name}
-
-    def prime(symbol: Symbol) -> Node:
-        quotient = _DERIVATIVE.fullmatch(symbol.name)
-        if quotient is None:
-            return symbol
-        times, function, variable = quotient.groups()
-        spelled = names & {function + "'" * int(times or 1), f"{function}_{variable}"}
-        return Symbol(spelled.pop()) if spelled else symbol
-
-    return with_symbols(node, prime) if names else node
-
-
-_COMPLEX = ("z", "w")
+COMPLEX = ("z", "w")
 """Letters that are complex numbers by habit where i stands beside them."""
-
-
-def complex_letters(node: Node, other: Node) -> Node:
-    """z + iy in place of z, beside a side that has a modulus and i, too: |z - 4i| = 3."""
-    if not all(Constant("i") in nodes(side) and "abs" in _calls(side) for side in (node, other)):
-        return node
-
-    def parts(symbol: Symbol) -> Node:
-        imaginary = Product((Constant("i"), Symbol(f"{symbol.name} imaginary")))
-        return Sum((symbol, imaginary)) if symbol.name in _COMPLEX else symbol
-
-    return with_symbols(node, parts)
 
 
 def without_units(node: Node, other: Node) -> Node:
@@ -332,21 +265,51 @@ def without_units(node: Node, other: Node) -> Node:
     return replaced(node, bare)
 
 
-def _definitions(node: Sequence) -> list[tuple[Node, Node]]:
+def definitions(node: Sequence) -> list[tuple[Node, Node]]:
     """The names and values of a list of definitions; empty where an item is none."""
     pairs = [definition(item) for item in node.items]
     return [] if None in pairs else [pair for pair in pairs if pair is not None]
 
 
-def _expanded(node: Node, *, apart: bool) -> Node:
-    if not any(isinstance(part, PlusMinus) for part in nodes(node)):
+def assigned(node: Node) -> Sequence | None:
+    """The values of `x = 1, y = 2` in the order of the names; else None.
+
+    Names that come again, as in `p=5, q=2; p=7, q=2`, give a list of such tuples.
+    """
+    if not isinstance(node, Sequence) or node.opening not in ("", "("):
+        return None
+    pairs = definitions(node)
+    if len(pairs) < 2:
+        return None
+    groups: list[dict[str, Node]] = [{}]
+    for name, value in pairs:
+        if repr(name) in groups[-1]:
+            groups.append({})
+        groups[-1][repr(name)] = value
+    either = node.joint == "or" and len(groups) == 1
+    if either or len({frozenset(group) for group in groups}) > 1 or len(groups[0]) == 1:
+        return None
+    tuples = [Sequence(tuple(group[name] for name in sorted(group)), "(", ")") for group in groups]
+    return tuples[0] if len(tuples) == 1 else Sequence(tuple(tuples))
+
+
+def unlabelled(node: Node) -> Node:
+    """The values of `w=16, d=3` in their order, of words or x_1, x_2 in any order; else the node.
+
+    Letters that follow each other in the alphabet, such as x and y, have an order of their own.
+    """
+    pairs = definitions(node) if isinstance(node, Sequence) else []
+    names = sorted(name.name for name, _ in pairs if isinstance(name, Symbol))
+    in_turn = all(len(name) == 1 for name in names) and "".join(names) in string.ascii_letters
+    if len(pairs) < 2 or (names and in_turn):
         return node
-    if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
-        items = [signed for item in node.items for signed in both_signs(item)]
-        return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
-    both = _points_with_signs(node) if apart else both_signs(node)
-    joint = "and" if isinstance(node, Relation) and "≠" in node.operators else "or"
-    return Sequence(both, joint=joint) if len(both) > 1 else node
+    values = tuple(value for _, value in pairs)
+    words = [name.words for name, _ in pairs if isinstance(name, Text)]
+    parts = all(word.startswith("part ") for word in words)
+    stems = {name.partition("_")[:2] for name in names}
+    indexed = len(names) == len(pairs) and len(stems) == 1 and "_" in names[0]
+    unordered = indexed or (len(words) == len(pairs) and not parts)
+    return Sequence(values) if unordered else Sequence(values, "(", ")")
 
 
 def both_signs(node: Node) -> tuple[Node, ...]:
@@ -355,15 +318,6 @@ def both_signs(node: Node) -> tuple[Node, ...]:
     if bound or not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return (node,)
     return _signed(node, True), _signed(node, False)
-
-
-def _points_with_signs(node: Node) -> tuple[Node, ...]:
-    """All four points of (±1, ±2), but two of (±1, ∓2)."""
-    signs = [part.upper for part in nodes(node) if isinstance(part, PlusMinus)]
-    if not isinstance(node, Sequence) or len(signs) >= MOST_SIGNS.bit_length() or not all(signs):
-        return both_signs(node)
-    points = product(*map(both_signs, node.items))
-    return tuple(replace(node, items=point) for point in points)
 
 
 def _signed(node: Node, upper: bool) -> Node:
@@ -380,7 +334,7 @@ FACTORS_BY_HABIT = frozenset(("h", "P"))
 
 def calls_unknown(node: Node) -> bool:
     """Whether a function by a letter occurs."""
-    return any(name.endswith("()") for name in _calls(node))
+    return any(name.endswith("()") for name in calls(node))
 
 
 def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
@@ -392,7 +346,7 @@ def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
 
 def as_products(answer: Node, reference: Node) -> tuple[Node, Node]:
     """Both trees with m × n as a product of numbers where one side alone has such a sign."""
-    if ("times()" in _calls(answer)) == ("times()" in _calls(reference)):
+    if ("times()" in calls(answer)) == ("times()" in calls(reference)):
         return answer, reference
     times = frozenset(("times",))
     return multiplied(answer, times), multiplied(reference, times)
@@ -408,57 +362,13 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
     return mapped(node, lambda below: multiplied(below, letters))
 
 
-def unnamed(node: Node, other: Node) -> Node:
-    """The value of `x = 5` beside a value or another name's; the member of a set of one.
-
-    Two variables, two functions, two segments of different names keep them: they differ.
-    """
-    if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
-        plain = not isinstance(other, Sequence) and not is_region(other)
-        return node.items[0] if plain else node
-    pair = definition(node)
-    if pair is None:
-        return _of_letters(node) if not isinstance(other, Relation) else node
-    theirs = definition(other)
-    if theirs is None:
-        return node if isinstance(other, Relation) and other.operators == ("=",) else pair[1]
-    (name, value), other_name = pair, theirs[0]
-    if len({_order(name), _order(other_name), None}) > 2:
-        return node
-    if name != other_name and (_names_matrix(*pair) or _names_matrix(*theirs)):
-        return node
-    if name == other_name or type(name) is not type(other_name) or UNNAMED in (name, other_name):
-        return value
-    match name, other_name:
-        case Call(one, own), Call(two, others) if one == two and all(map(symbols, own + others)):
-            return value  # f(x) and f(t), but not f(2) and f(3)
-    return node
-
-
-def _order(name: Node) -> int | None:
-    """How often the function that a letter names is differentiated; None for other names."""
-    if not isinstance(name, Symbol | Call):
-        return None
-    quotient = _DERIVATIVE.fullmatch(name.name)
-    return int(quotient[1] or 1) if quotient else name.name.count("'")
-
-
-def _of_letters(node: Node) -> Node:
-    """17 in `m + n = 17`, whose letters are those that a problem asks to add up."""
-    match node:
-        case Relation((Sum(terms), (Number() as value)), ("=",)):
-            names = {term.name for term in terms if isinstance(term, Symbol)}
-            return value if len(names) == len(terms) and names <= _ADDED_UP else node
-    return node
-
-
 _STEP = "proportional equations"
 
 
 def same_relation(one: Relation, other: Relation) -> Comparison:
     """Compare relations with one sign each by their left minus their right sides."""
     if len(one.operators) > 1 < len(other.operators):
-        return same_in_any_order(_links(one), _links(other), same_relation, "links of the chain")
+        return same_in_any_order(links(one), links(other), same_relation, "links of the chain")
     mine, theirs = _normal(one), _normal(other)
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return Comparison(False, "different relations")
@@ -511,10 +421,16 @@ def _fixed(node: Node) -> bool:
     return same_value(node, _primed(node)).equal is True
 
 
-def _links(relation: Relation) -> list[Relation]:
-    """a < b and b < c in a < b < c."""
-    pairs = zip(pairwise(relation.sides), relation.operators, strict=True)
-    return [Relation(sides, (operator,)) for sides, operator in pairs]
+def links(node: Node) -> list[Relation]:
+    """a < b and b < c in a < b < c, or as a list of them; empty for anything else."""
+    match node:
+        case Relation(sides, operators):
+            pairs = zip(pairwise(sides), operators, strict=True)
+            return [Relation(pair, (sign,)) for pair, sign in pairs]
+        case Sequence(items, "", _, joint) if joint != "or":
+            found = [links(item) for item in items]
+            return [*chain.from_iterable(found)] if all(found) else []
+    return []
 
 
 def _normal(relation: Relation) -> tuple[str, Node] | None:

@@ -123,6 +123,8 @@ def canonical(node: Node) -> Node:
         case Sum(parts) | Product(parts):
             inner = (children(part) if type(part) is type(node) else (part,) for part in parts)
             return type(node)(tuple(sorted(chain.from_iterable(inner), key=repr)))
+        case Call("gcd" | "lcm" | "min" | "max" as name, arguments):
+            return Call(name, tuple(sorted(arguments, key=repr)))
     return node
 
 
