@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         verify,
         verify_batch,
     )
-    from rewardkit.hookspecs import hookimpl
+    from rewardkit.plugin import hookimpl
     from rewardkit.protocols import Bounded
     from rewardkit.registry import Registry
 

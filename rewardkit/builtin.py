@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rewardkit.hookspecs import hookimpl
+from rewardkit.plugin import hookimpl
 
 TASK_FILE = "rewardkit.harness.tasks.defined.task:load_task_file"
 """The loader of a task that is offered, or named, as a TOML file."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rewardkit.text.printable import printable
 
@@ -86,3 +87,15 @@ class ConfinementError(RewardkitError):
 
 class ResourcesUsedUp(ConfinementError):
     """The machine has no memory, processes or open files left for programs."""
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str, purpose: str) -> Iterator[None]:
+    """Raise MissingExtra for a package that the block can't import."""
+    try:
+        yield
+    except ImportError as error:
+        package = str(error.name).partition(".")[0]
+        if package == "rewardkit":  # a fault of ours, whatever is installed
+            raise
+        raise MissingExtra.needing(package, extra, purpose) from error

@@ -1,26 +1,14 @@
-"""Imports on first use, so that importing a package is light; and what an extra must install."""
+"""Imports on first use, so that importing a package is light."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from rewardkit.errors import MissingExtra
-
-
-@contextlib.contextmanager
-def needs_extra(extra: str, purpose: str) -> Iterator[None]:
-    """Raise MissingExtra for a package that the block can't import."""
-    try:
-        yield
-    except ImportError as error:
-        package = str(error.name).partition(".")[0]
-        if package == "rewardkit":  # a fault of ours, whatever is installed
-            raise
-        raise MissingExtra.needing(package, extra, purpose) from error
+from rewardkit.errors import needs_extra
 
 
 def lazy_names(

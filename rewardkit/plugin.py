@@ -4,7 +4,9 @@ Hooks are marked with `hookimpl`; what they offer has the shape of a protocol he
 `Task`, `Backend`, …), takes and gives the values here (`Sample`, `Verdict`, …), and may use the
 readers, the arithmetic and the building blocks of rewardkit's own verifiers and tasks.
 
-Names are imported when they are first used, so that importing this module is light.
+Names are imported when they are first used, so that importing this module is light. The hooks below
+are all optional. Each returns a mapping from names to offers: an offer is an object, or the string
+"module:attribute", which is imported when the name is used.
 
 >>> from rewardkit.plugin import Failure, Verdict, last_number
 >>> def ends_in_reference(text, sample):
@@ -16,7 +18,10 @@ Names are imported when they are first used, so that importing this module is li
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+
+import pluggy
 
 from rewardkit.lazy import lazy_names
 
@@ -40,7 +45,6 @@ if TYPE_CHECKING:
     from rewardkit.harness.results.figures import Table as Table
     from rewardkit.harness.results.measure import Measure as Measure
     from rewardkit.harness.results.metric import Metric as Metric
-    from rewardkit.hookspecs import hookimpl as hookimpl
     from rewardkit.protocols import Backend as Backend
     from rewardkit.protocols import BackendExtras as BackendExtras
     from rewardkit.protocols import Bounded as Bounded
@@ -73,4 +77,42 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.reading import numbers as numbers
     from rewardkit.verifiers.rubric import Rubric as Rubric
 
+
 __getattr__, __all__ = lazy_names(__name__, __file__)
+__all__ += ["hookimpl"]
+
+GROUP = "rewardkit"
+
+hookimpl = pluggy.HookimplMarker(GROUP)
+hookspec = pluggy.HookspecMarker(GROUP)
+
+
+@hookspec
+def rewardkit_verifiers() -> Mapping[str, str | Verifier | type[Verifier]]:
+    """Return verifiers: functions `(text, sample)`, or classes with such a `__call__`."""
+    return {}
+
+
+@hookspec
+def rewardkit_tasks() -> Mapping[str, str | Task | Callable[[], Task]]:
+    """Return tasks: objects that implement `Task`, callables without arguments for one, or paths
+    of TOML files."""
+    return {}
+
+
+@hookspec
+def rewardkit_prompts() -> Mapping[str, str]:
+    """Return prompts: paths of Jinja2 template files."""
+    return {}
+
+
+@hookspec
+def rewardkit_backends() -> Mapping[str, str | Callable[..., Backend]]:
+    """Return backends: callables `(model, options)` for a `Backend`."""
+    return {}
+
+
+@hookspec
+def rewardkit_recipes() -> Mapping[str, str]:
+    """Return training recipes: paths of TOML files."""
+    return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import numbers
@@ -11,11 +12,37 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from rewardkit.shown import Shown
-
 if TYPE_CHECKING:
     from rewardkit.protocols import Message
-    from rewardkit.tables import Table
+    from rewardkit.tables import Line, Table
+
+
+class Shown:
+    """Values that print as the terminal's tables, and that notebooks show as tables."""
+
+    __slots__ = ()
+
+    def shown(self) -> Iterator[Table | Line]:
+        """The tables and lines, from top to bottom."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        from rewardkit.text.console import PrintableConsole, console
+
+        text = io.StringIO()
+        plain = PrintableConsole(
+            file=text, width=console().width, color_system=None, force_jupyter=False
+        )
+        plain.show(self.shown())
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))  # what IPython shows at a terminal
+
+    def _repr_html_(self) -> str:
+        from rewardkit.tables import as_html
+
+        return as_html(self.shown())
 
 
 class Failure(StrEnum):
@@ -207,7 +234,7 @@ class Verdict(Shown):
 
     def shown(self) -> Iterator[Table]:
         """A table of one row."""
-        from rewardkit.verdict_tables import verdict_table
+        from rewardkit.tables import verdict_table
 
         yield verdict_table([self])
 
@@ -221,7 +248,7 @@ class Verdicts(Shown, list[Verdict]):
 
     def shown(self) -> Iterator[Table]:
         """A table with a row for each of the first verdicts."""
-        from rewardkit.verdict_tables import verdict_table
+        from rewardkit.tables import verdict_table
 
         yield verdict_table(self)
 

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import pluggy
 
-from rewardkit import builtin, hookspecs
+from rewardkit import builtin
+from rewardkit import plugin as hooks
 from rewardkit.config import set_parameters, with_parameters
 from rewardkit.errors import PluginError, UnknownName
 from rewardkit.protocols import Task, Verifier
@@ -63,8 +64,8 @@ class Registry:
     """What plugins offer, by kind and name. `Registry(module)` holds that module's offers only."""
 
     def __init__(self, *plugins: object) -> None:
-        self._manager = pluggy.PluginManager(hookspecs.GROUP)
-        self._manager.add_hookspecs(hookspecs)
+        self._manager = pluggy.PluginManager(hooks.GROUP)
+        self._manager.add_hookspecs(hooks)
         for plugin in plugins:
             self._register(plugin if isinstance(plugin, Plugin) else _anonymous(plugin))
         self._offers = {kind: self._collect(kind) for kind in KINDS}
@@ -197,7 +198,7 @@ def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
 
 
 def _entry_points() -> Iterable[importlib.metadata.EntryPoint]:
-    return importlib.metadata.entry_points(group=hookspecs.GROUP)
+    return importlib.metadata.entry_points(group=hooks.GROUP)
 
 
 def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> Plugin:
@@ -222,7 +223,7 @@ def _anonymous(plugin: object) -> Plugin:
 
 def _unmarked_hooks(plugin: object) -> Iterator[str]:
     for name, value in inspect.getmembers(plugin, callable):
-        if name.startswith("rewardkit_") and not hasattr(value, f"{hookspecs.GROUP}_impl"):
+        if name.startswith("rewardkit_") and not hasattr(value, f"{hooks.GROUP}_impl"):
             yield name
 
 

@@ -13,9 +13,8 @@ from rewardkit.audit.measure import NAMES, ErrorRate, Finding
 from rewardkit.audit.run import Audit
 from rewardkit.harness.report.page import allowed, html_template, page_style
 from rewardkit.harness.results.names import counted, words
-from rewardkit.tables import Cell, Line, Table, as_html, as_markdown, markdown_text
+from rewardkit.tables import Cell, Line, Table, as_html, as_markdown, markdown_text, short_text
 from rewardkit.text.printable import printable
-from rewardkit.verdict_tables import short_text
 
 TEMPLATE = Path(__file__).with_name("audit.html.jinja")
 PAGE = "audit.html"

@@ -60,7 +60,7 @@ def resumable(text: str = "interrupted; the same command resumes") -> Iterator[N
 
 def show(parts: Iterable[Table | Line], values: object, *, as_json: bool) -> None:
     """Print tables and lines, or the values in them as JSON."""
-    from rewardkit.console import console
+    from rewardkit.text.console import console
 
     if as_json:
         echo(json.dumps(values))

@@ -102,8 +102,8 @@ def audit_command(
     limits = limits_in(fail_on)
     from rewardkit.audit import output
     from rewardkit.audit.run import audit
-    from rewardkit.console import PrintableConsole
     from rewardkit.harness.results.files import replace_text
+    from rewardkit.text.console import PrintableConsole
 
     with PrintableConsole(stderr=True).status(f"auditing {target}"):
         result = audit(

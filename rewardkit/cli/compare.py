@@ -62,10 +62,10 @@ def compare_command(
 
     Prints the difference with its 95% interval, the p-value, and which problems changed.
     """
-    from rewardkit.console import console
     from rewardkit.harness.results.comparison import compare
     from rewardkit.harness.results.comparison_tables import comparison_tables
     from rewardkit.harness.results.run_folder import find_runs
+    from rewardkit.text.console import console
 
     if not margin >= 0:
         raise UsageError(f"--margin is {margin}; it must be at least 0")

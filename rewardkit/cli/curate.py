@@ -9,8 +9,7 @@ import typer
 
 from rewardkit.cli.arguments import echo, merge_shards, resumable, show
 from rewardkit.cli.options import judging_display, with_options
-from rewardkit.errors import UsageError
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import UsageError, needs_extra
 
 if TYPE_CHECKING:
     from rewardkit.curate import Curated

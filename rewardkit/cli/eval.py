@@ -192,9 +192,9 @@ def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRu
 
 
 def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
-    from rewardkit.console import console
     from rewardkit.harness.results.summary_tables import of_runs
     from rewardkit.tables import Line
+    from rewardkit.text.console import console
 
     if output.as_json:
         echo(json.dumps([run.as_json() for run in runs]))

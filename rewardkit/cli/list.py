@@ -21,8 +21,8 @@ def list_command(
     ] = None,
 ) -> None:
     """List what is installed, and which plugin provides it."""
-    from rewardkit.console import console
     from rewardkit.registry import KINDS, installed
+    from rewardkit.text.console import console
 
     table = Table(box=None, pad_edge=False)
     for heading in ("kind", "name", "from", "what it is"):

@@ -30,8 +30,8 @@ from rewardkit.cli.options import (
 from rewardkit.errors import UsageError
 from rewardkit.harness.options import FolderOptions, VerdictOptions
 from rewardkit.harness.results.names import be, counted
+from rewardkit.tables import WORD, short_text
 from rewardkit.text.thinking import Thinking, ThinkingTags
-from rewardkit.verdict_tables import WORD, short_text
 
 if TYPE_CHECKING:
     from rewardkit.harness.results.agreement import Agreement

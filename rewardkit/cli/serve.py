@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rewardkit.cli.options import with_options
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import needs_extra
 
 DRAIN_SECONDS = 30
 """How long requests that have begun may take after SIGTERM."""

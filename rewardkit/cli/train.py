@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # --help needs none of them
 
 def print_training(result: TrainingResult, plan: TrainingPlan) -> None:
     """Print the accuracies, the paths of the results, and the next command."""
-    from rewardkit.console import console
+    from rewardkit.text.console import console
 
     if result.evaluations:
         console().show([_accuracies(result)])

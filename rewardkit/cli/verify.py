@@ -15,7 +15,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.results.names import reward_words
 from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample, Verdict
-from rewardkit.verdict_tables import outcome, short_text
+from rewardkit.tables import outcome, short_text
 
 STATUS = {True: 0, False: 1, None: 2}
 

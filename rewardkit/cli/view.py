@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import needs_extra
 
 
 def view_command(

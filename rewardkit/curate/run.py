@@ -28,7 +28,7 @@ from rewardkit.curate.references import (
     guesses,
     read_decisions,
 )
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import DataError, UsageError, needs_extra
 from rewardkit.harness.results.data_files import CURATED, iterate_rows, load_pyarrow
 from rewardkit.harness.results.files import read_toml, replace_text, replaced_file
 from rewardkit.harness.results.metric import clopper_pearson
@@ -38,7 +38,6 @@ from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
-from rewardkit.lazy import needs_extra
 from rewardkit.text.transcripts import QUESTION_COLUMNS, question_in
 
 DROPPED, SETTINGS, SCORED = "dropped.parquet", "curate.toml", "scored"

@@ -20,9 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.errors import Unavailable, UsageError
+from rewardkit.errors import Unavailable, UsageError, needs_extra
 from rewardkit.judging.rows import paired_samples
-from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.text.printable import get_logger

@@ -6,7 +6,7 @@ import importlib.metadata
 import logging
 from dataclasses import dataclass
 
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import needs_extra
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
 

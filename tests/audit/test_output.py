@@ -11,7 +11,7 @@ from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import ErrorRate, Finding, Tally
 from rewardkit.audit.output import markdown, page, terminal
 from rewardkit.audit.run import Audit
-from rewardkit.console import PrintableConsole
+from rewardkit.text.console import PrintableConsole
 
 HOSTILE = "```\n</details><script>alert(1)</script>\x1b]0;x\x07\ud800 | `a` [b](c)"
 FINDING = Finding(

@@ -16,7 +16,6 @@ from rewardkit.cli import eval as cli
 from rewardkit.cli.arguments import names
 from rewardkit.cli.eval import line, table
 from rewardkit.cli.options import OutputOptions
-from rewardkit.console import PrintableConsole
 from rewardkit.errors import BackendError
 from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.rates import Lengths
@@ -26,6 +25,7 @@ from rewardkit.harness.runs import sweep
 from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.run import RunSummary
 from rewardkit.harness.runs.sweep import SweepRun
+from rewardkit.text.console import PrintableConsole
 
 QUIETLY = OutputOptions(quiet=True, as_json=False)
 IN_JSON = OutputOptions(quiet=True, as_json=True)

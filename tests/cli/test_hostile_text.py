@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import rewardkit
-from rewardkit.console import PrintableConsole
 from rewardkit.errors import BackendError
 from rewardkit.harness.runs.progress import ProgressReporter
+from rewardkit.text.console import PrintableConsole
 from rewardkit.text.printable import get_logger, printable
 from rewardkit.trainers.training.training_plan import WarningReporter
 from tests.harness.engines.openai_server import running_server, status

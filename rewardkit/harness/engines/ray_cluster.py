@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from rewardkit import __version__
-from rewardkit.errors import BackendError, UsageError
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import BackendError, UsageError, needs_extra
 
 AUTO = "auto"
 THIS_MACHINE = "local"

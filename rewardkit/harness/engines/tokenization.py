@@ -9,9 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import UsageError, needs_extra
 from rewardkit.harness.results.model_folder import loading_error
-from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Message, Prompt, Tool
 
 _SOURCES = ("tokenizer.json", "*.model", "vocab.*", "tekken.json", "*.tiktoken")

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rewardkit.errors import needs_extra
 from rewardkit.harness.results.completion_row import CompletionRow, current_rows
 from rewardkit.harness.results.data_files import load_pyarrow, storable, stream_to_parquet
 from rewardkit.harness.results.files import check_target, replaced_file
 from rewardkit.harness.results.names import PART
-from rewardkit.lazy import needs_extra
 
 COLUMNS = {
     **dict.fromkeys(("run", "key", "task", "id"), "string"),

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit import registry
-from rewardkit.errors import RunMismatch, UnknownName, UsageError
+from rewardkit.errors import RunMismatch, UnknownName, UsageError, needs_extra
 from rewardkit.harness.results.documents import read_run_summary
 from rewardkit.harness.results.files import check_target, replace_text
 from rewardkit.harness.results.names import words
 from rewardkit.harness.results.run_folder import SUMMARY, RunFolder
-from rewardkit.lazy import needs_extra
 from rewardkit.protocols import TaskExtras, extras
 
 FORMS = (".yaml", ".yml", ".json", ".md")

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rewardkit.errors import needs_extra
 from rewardkit.harness.report.curve import RATES, draw_plot, run_curves, training_plots
 from rewardkit.harness.report.page import compare_runs
 from rewardkit.harness.report.runs import (
@@ -28,7 +29,6 @@ from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.names import words
 from rewardkit.harness.results.rollouts import find_rollouts
 from rewardkit.harness.results.run_folder import short_names
-from rewardkit.lazy import needs_extra
 from rewardkit.tables import Cell, Table, as_csv, as_latex
 
 DRAWING: Any = {"svg.fonttype": "none", "svg.hashsalt": "rewardkit", "pdf.fonttype": 42}

@@ -12,8 +12,7 @@ from typing import TypeVar
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.metric import CONFIDENCE, Metric, wilson
 from rewardkit.records import Verdict
-from rewardkit.tables import Table
-from rewardkit.verdict_tables import WORD, short_text
+from rewardkit.tables import WORD, Table, short_text
 
 Category = TypeVar("Category", bound=Hashable)
 

@@ -17,7 +17,7 @@ from rewardkit.harness.results.comparison import (
 from rewardkit.harness.results.metric import Metric, PairedDifference
 from rewardkit.harness.results.names import counted, words
 from rewardkit.harness.results.run_folder import short_names
-from rewardkit.shown import Shown
+from rewardkit.records import Shown
 from rewardkit.tables import Line, Table
 
 MOST_FLIPS = 10

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rewardkit.config import PositiveInt, read_value
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import DataError, UsageError, needs_extra
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.files import check_target, replaced_file
 from rewardkit.harness.results.model_folder import (
@@ -33,7 +33,6 @@ from rewardkit.harness.results.model_folder import (
     first_line,
     hub_is_reachable,
 )
-from rewardkit.lazy import needs_extra
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.available_resources import available_cores
-from rewardkit.errors import UsageError
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import UsageError, needs_extra
 
 TIMEOUT = 1.5
 """Seconds in which the hub must answer."""

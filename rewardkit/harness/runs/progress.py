@@ -25,8 +25,8 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from rewardkit.console import PrintableConsole
 from rewardkit.harness.results.names import be, counted, reward_words
+from rewardkit.text.console import PrintableConsole
 from rewardkit.text.printable import printable
 from rewardkit.text.redaction import redact
 

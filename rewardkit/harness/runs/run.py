@@ -33,7 +33,7 @@ from rewardkit.harness.runs.plan import RenderedTask, RunPlan, TaskPlan, render_
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.judging import take_limit_counts
 from rewardkit.protocols import Backend, backend_extras, extras, isolation_of
-from rewardkit.shown import Shown
+from rewardkit.records import Shown
 from rewardkit.tables import Line, Table
 from rewardkit.verifiers.judge.use import (
     judge_lines,

@@ -15,10 +15,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from rewardkit.errors import MissingExtra, UnknownName, UsageError
+from rewardkit.errors import MissingExtra, UnknownName, UsageError, needs_extra
 from rewardkit.harness.engines.vllm import quieten
 from rewardkit.harness.results.model_folder import read_json
-from rewardkit.lazy import needs_extra
 from rewardkit.trainers.recipes.recipe import Recipe
 
 Note = Callable[[str], None]

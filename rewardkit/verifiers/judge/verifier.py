@@ -33,8 +33,7 @@ from rewardkit.endpoint.limits import (
     connections_allowed,
 )
 from rewardkit.endpoint.reply import Prices, Reply
-from rewardkit.errors import BackendError, Unavailable, UsageError
-from rewardkit.lazy import needs_extra
+from rewardkit.errors import BackendError, Unavailable, UsageError, needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Failure, Sample, Sampling, Verdict
 from rewardkit.text.redaction import redact, remember_url

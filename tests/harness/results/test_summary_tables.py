@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from rewardkit.console import PrintableConsole, console
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.summary import TaskSummary, summarise, summarise_task
 from rewardkit.harness.results.summary_tables import summary_tables, warnings
 from rewardkit.harness.tasks.motion.task import MotionTask
+from rewardkit.text.console import PrintableConsole, console
 from tests.harness.results.making import problem, row
 
 

@@ -27,8 +27,7 @@ from rewardkit.harness.tasks.defined.definition import (
     TaskDefinition,
 )
 from rewardkit.harness.tasks.defined.task import DefinedTask
-from rewardkit.hookspecs import hookimpl
-from rewardkit.plugin import Sample
+from rewardkit.plugin import Sample, hookimpl
 from rewardkit.protocols import answer_forms
 from rewardkit.resolve import resolve
 from tests.support.commands import run_command

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rewardkit.console import PrintableConsole
 from rewardkit.harness.runs import progress
 from rewardkit.harness.runs.progress import ProgressReporter
+from rewardkit.text.console import PrintableConsole
 from tests.harness.results.making import row
 
 ROWS = [row(1, None, completion_tokens=50)] * 5
