@@ -44,7 +44,7 @@ FILTERS = {
     "text, found in few": "#samples?q=friends+clips+robe",
     "text, found nowhere": "#samples?q=zzzzzzzz",
     "text, found in most": "#samples?q=the",
-    "sorted by length": "#samples?sort=longest",
+    "sorted by length": "#samples?sort=tokens",
     "sorted by id": "#samples?sort=id",
     "back to all": "#samples",
 }

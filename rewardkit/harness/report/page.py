@@ -26,6 +26,7 @@ from rewardkit.harness.report.curve import run_curves, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs, read_training_series
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
+from rewardkit.harness.results.comparison_tables import SIGNIFICANCE
 from rewardkit.harness.results.files import finite, flat, replace_text
 from rewardkit.harness.results.names import TRUNCATED, UNJUDGED, counted, words
 from rewardkit.harness.results.rates import LOWER_IS_BETTER
@@ -237,7 +238,7 @@ def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         **{count: task[count] for count in COUNTS},
-        **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths", "examples")},
+        **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths")},
         "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
         "figures": [_figure(figure) for figure in task["figures"]],
         "broken": task.get("broken", ""),
@@ -314,7 +315,7 @@ def render(
         script=page_script(),
         page=for_html(
             _page_data(runs, packed.left_out)
-            | _compared(comparisons)
+            | _compared(comparisons, runs)
             | {"live": live and asdict(live)}
         ),
         table=compressed(packed.table),
@@ -349,7 +350,39 @@ def _heading(runs: Sequence[ReportRun]) -> str:
     return f"{training.name} · {what}" if training and training.name != what else what
 
 
-def _compared(comparisons: PageComparisons) -> dict[str, Any]:
+def verdict(comparison: TaskComparison, run: str = "", baseline: str = "") -> str:
+    """What a comparison shows, in a sentence, which names the baseline of several runs."""
+    change, power, problems = comparison.difference, comparison.power, comparison.problems
+
+    def points(share: float) -> str:
+        return f"{100 * abs(share):.{0 if change.high - change.low >= 0.1 else 1}f}"
+
+    if is_shown(comparison):
+        low, high = sorted((change.low, change.high), key=abs)
+        p_value = f"= {comparison.p_adjusted:.1g}" if comparison.p_adjusted >= 1e-4 else "< 0.0001"
+        direction = "better" if change.value > 0 else "worse"
+        return (
+            f"{run} is {direction}{baseline and ' than '}{baseline} "
+            f"by {points(change.value)} points ({points(low)} to {points(high)}), p {p_value}, "
+            f"{counted(problems, 'problem')}"
+        )
+    needed, sought = power.needed_problems or 0, power.difference
+    if needed <= problems:
+        needed, sought = problems, power.detectable_difference
+    both = baseline and f"{run} and {baseline}: "
+    needs = f"{counted(needed, 'problem')} would show {points(sought)} points"
+    return f"{both}no difference shown; {needs}"
+
+
+def is_shown(comparison: TaskComparison) -> bool:
+    """Whether the test and the interval of a comparison both show a difference."""
+    change = comparison.difference
+    return comparison.p_adjusted < SIGNIFICANCE and change.low * change.high > 0
+
+
+def _compared(comparisons: PageComparisons, runs: Sequence[ReportRun]) -> dict[str, Any]:
+    baseline = runs[0].name if len(runs) > 2 else ""
+    tasks = {each.task for _, each in comparisons.by_run}
     return {
         "comparisons": [
             {
@@ -357,6 +390,9 @@ def _compared(comparisons: PageComparisons) -> dict[str, Any]:
                 "task": each.task,
                 "difference": finite(asdict(each.difference)),
                 "p": each.p_adjusted,
+                "isShown": is_shown(each),
+                "verdict": (f"{each.task}: " if len(tasks) > 1 else "")
+                + verdict(each, runs[number].name, baseline),
             }
             for number, each in comparisons.by_run
         ],
@@ -385,19 +421,27 @@ def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
 def _curves(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """The plots of each task over the steps of each training with several checkpoints."""
     numbers = {id(run): number for number, run in enumerate(runs)}
+    names = _training_names(runs)
     for curve in run_curves(runs):
         colours = {f"step {run.step}": numbers[id(run)] for run in curve.runs}
         plots = [_figure(plot.as_json(), colours) for plot in curve.plots()]
-        yield {"task": curve.task, "plots": plots}
+        training = names.get(curve.runs[0].folder, curve.where)
+        yield {"task": curve.task, "training": training, "plots": plots}
+
+
+def _training_names(runs: Sequence[ReportRun]) -> dict[Path | None, str]:
+    """The shortest names of the trainings, by their folders."""
+    folders = list(dict.fromkeys(run.folder for run in runs if run.folder))
+    return dict(zip(folders, short_names(folders), strict=True))
 
 
 def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     """What the trainers of the runs' models logged."""
-    logs = list(dict.fromkeys(run.train_log for run in runs if run.train_log))
-    for name, log in zip(short_names([log.parent for log in logs]), logs, strict=True):
+    names = _training_names(runs)
+    for log in dict.fromkeys(run.train_log for run in runs if run.train_log):
         series = read_training_series(log)
         plots = [_figure(plot.as_json()) for plot in training_plots(series)]
-        yield {"name": name, "plots": plots, "signs": list(series.signs)}
+        yield {"name": names[log.resolve().parent], "plots": plots, "signs": list(series.signs)}
 
 
 def _run_data(run: ReportRun) -> dict[str, Any]:
@@ -405,7 +449,6 @@ def _run_data(run: ReportRun) -> dict[str, Any]:
     return {
         "name": run.name,
         "model": run.model,
-        "rewardNames": list(run.reward_names),
         "outline": outline(run.record),
         "started": str(run.record.get("started", "")),
         "tasks": [

@@ -43,9 +43,8 @@ class ReportRun:
     record: Mapping[str, Any]
     train_log: Path | None = None
     """The train_log.json of the training that evaluated it."""
-    rollouts: Sequence[RolloutRow] = ()
-    """If the run is a training's completions: what belongs to each of `rows`."""
-    reward_names: Sequence[str] = ()
+    rollouts: Mapping[str, RolloutRow] = field(default_factory=dict)
+    """If the run is a training's completions: what belongs to each row, by its key."""
     notes: Mapping[str, SampleNote] = field(default_factory=dict)
     """A reader's notes on samples, by key."""
 
@@ -85,6 +84,9 @@ def run_start(record: Mapping[str, Any]) -> str:
     return str(record.get("started") or "")
 
 
+SIGNS = {1: "positive", 0: "zero", -1: "negative"}
+"""The words for the sign of an advantage."""
+
 NO_VERDICT = Verdict.unjudged("the reward functions of this training give no verdicts")
 
 
@@ -108,8 +110,7 @@ def read_rollout_run(folder: Path, name: str) -> ReportRun:
         rows,
         {"settings": {"model": training.name}},
         train_log=log if log.is_file() else None,
-        rollouts=rollouts,
-        reward_names=names,
+        rollouts={row.key: rollout for row, rollout in zip(rows, rollouts, strict=True)},
         notes=read_notes(folder),
     )
 
@@ -128,6 +129,7 @@ def _sample(row: RolloutRow, judge: str, task: str) -> CompletionRow:
         reference=str(reference),
         verdict=row.verdicts.get(judge, NO_VERDICT),
         prompt=row.prompt,
+        columns={**columns, "step": row.step, "group": row.group, "advantage": SIGNS[row.sign]},
     )
 
 

@@ -17,8 +17,7 @@ from rewardkit.harness.report.runs import ReportRun, run_start
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.data_files import field_value
 from rewardkit.harness.results.rates import Numbers, RowKind, kind_of
-from rewardkit.harness.results.rollouts import RolloutRow
-from rewardkit.text.transcripts import question_in
+from rewardkit.text.transcripts import QUESTION_COLUMNS, question_in
 
 LIST_TEXT = 80
 """Characters of an answer or a reference in the list."""
@@ -39,7 +38,7 @@ MOST_TEXT = 150_000_000
 """Maximum number of characters of prompts and completions on a page, shared by its runs."""
 
 
-REASONING = 7
+REASONING = 5
 """The place of the thinking in a sample's texts, after prompt and completion."""
 
 MODEL_COLUMNS = ("model", "model_name", "response.body.model", "output.model")
@@ -57,6 +56,9 @@ RECORDED = frozenset(
     name.partition(".")[0] for name in (*MODEL_COLUMNS, *LATENCY_COLUMNS, *TOOL_COLUMNS)
 )
 """The columns that one of these is in."""
+
+IN_PROMPT = frozenset((*QUESTION_COLUMNS, *TOOL_COLUMNS))
+"""The columns that a prompt is made of, which the search reads."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +82,24 @@ def pack(runs: Sequence[ReportRun]) -> PackedSamples:
     kinds: Numbers[RowKind] = Numbers()
     samples: list[tuple[int, CompletionRow]] = []
     kind: list[int] = []
-    rollouts: list[list[Any] | None] = []
     texts: list[list[Any]] = []
     prefixes = []
     for number, run in enumerate(runs):
-        rows, of_training = _shown(run, len(runs))
-        names = run.reward_names
-        rollouts += [_rollout(row, names) for row in of_training] or [None] * len(rows)
-        for task, grouped in itertools.groupby(rows, key=attrgetter("task")):
+        for task, grouped in itertools.groupby(_shown(run, len(runs)), key=attrgetter("task")):
             task_rows = list(grouped)
             prefix = _common_start(task_rows)
             prefixes.append((number, tasks[task], prefix))
             texts += _texts(task_rows, prefix, len(texts))
             samples += [(number, row) for row in task_rows]
-            group_by = run.tasks.get(task, {}).get("groups") or {}
-            kind += [kinds[kind_of(row, groups=_groups(row, group_by))] for row in task_rows]
+            kind += [kinds[kind_of(row)] for row in task_rows]
     starts = list(_block_starts(texts))
     table = {
         "tasks": list(tasks),
         **_kind_columns(kinds, tasks),
         "kind": kind,
         **_sample_columns(samples),
-        "rollouts": rollouts if any(rollouts) else [],
+        **_rewards(runs, samples),
+        "columns": list(_data_columns([row.columns for _, row in samples])),
         "prefixes": [each for each in prefixes if each[2]],
         "starts": starts,
         "notes": list(_notes(runs, samples)),
@@ -123,20 +121,43 @@ def _notes(
             yield number, found.note, found.tags, is_of_earlier
 
 
-def _rollout(row: RolloutRow, names: Sequence[str]) -> list[Any]:
-    """A completion's step, group, advantage and rewards."""
-    return [row.step, row.group, row.sign, row.advantage, [row.rewards.get(name) for name in names]]
+def _rewards(
+    runs: Sequence[ReportRun], samples: Sequence[tuple[int, CompletionRow]]
+) -> dict[str, Any]:
+    """The score of each sample, its rewards or the components of its score, and its advantage."""
+    rollouts = [runs[run].rollouts.get(row.key) for run, row in samples]
+    rewards: list[Mapping[str, float | None]] = [
+        rollout.rewards if rollout else row.verdict.parts
+        for rollout, (_, row) in zip(rollouts, samples, strict=True)
+    ]
+    names = dict.fromkeys(name for each in rewards for name in each)
+    return {
+        "score": [row.verdict.score for _, row in samples],
+        "advantage": [rollout and rollout.advantage for rollout in rollouts],
+        "rewards": [(name, [each.get(name) for each in rewards]) for name in names],
+    }
 
 
-def _groups(row: CompletionRow, columns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    return tuple((column, str(row.columns.get(column, ""))) for column in columns)
+def _data_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str], list[int]]]:
+    """Each column of the data: its name, its values, and their number for each sample, or -1."""
+    for column in dict.fromkeys(name for row in rows for name in row if name not in IN_PROMPT):
+        values: Numbers[str] = Numbers()
+        texts = (_short(row.get(column)) for row in rows)
+        places = [values[text] if text else -1 for text in texts]
+        yield column, list(values), places
+
+
+def _short(value: Any) -> str:
+    """The start of a value, as a list shows it; empty for none."""
+    if not isinstance(value, str):
+        value = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return str(value[:LIST_TEXT])
 
 
 def _kind_columns(kinds: Iterable[RowKind], tasks: Mapping[str, int]) -> dict[str, Any]:
     """What samples of a kind share, column by column."""
     failures: Numbers[str] = Numbers()
     finishes: Numbers[str] = Numbers()
-    groups: Numbers[tuple[str, str]] = Numbers()
     columns = {
         "task": [tasks[kind.task] for kind in kinds],
         "outcome": [OUTCOME_CODES[kind.correct] for kind in kinds],
@@ -146,13 +167,11 @@ def _kind_columns(kinds: Iterable[RowKind], tasks: Mapping[str, int]) -> dict[st
         "flexible": [
             OUTCOME_CODES[kind.flexible.correct] if kind.flexible else NO_FLEXIBLE for kind in kinds
         ],
-        "groups": [[groups[group] for group in kind.groups] for kind in kinds],
     }
     return {
         "kinds": columns,
         "failures": list(failures),
         "finishes": list(finishes),
-        "groupNames": list(groups),
     }
 
 
@@ -166,15 +185,28 @@ def _sample_columns(samples: Sequence[tuple[int, CompletionRow]]) -> dict[str, l
         "problems": [identifier for _, identifier in problems],
         "index": [row.index for _, row in samples],
         "tokens": [row.completion_tokens for _, row in samples],
+        "characters": [len(row.completion) for _, row in samples],
         "answer": [answer and answer[:LIST_TEXT] for answer in answers],
         "reference": [row.reference[:LIST_TEXT] for _, row in samples],
     }
 
 
 def _prompt(row: CompletionRow) -> str:
-    """The prompt; of a completion from a file, the question in its columns."""
+    """The prompt; of a completion from a file, the question in its columns, or their conversation
+    and tools as the JSON that a server is sent."""
     if row.prompt is not None:
         return row.prompt
+    lists = (row.columns.get(name) for name in QUESTION_COLUMNS)
+    turns = next((value for value in lists if isinstance(value, list)), [])
+    roles = [turn.get("role") if isinstance(turn, Mapping) else None for turn in turns]
+    if roles[-1:] == ["assistant"]:
+        roles.pop()  # the completion
+    tools: Sequence[Any] = ()
+    with suppress(DataError):  # columns of any file
+        tools = tools_of(row.columns)
+    if all(roles) and (len(roles) > 1 or (roles and tools)):
+        messages = turns[: len(roles)]
+        return json.dumps({"messages": messages, "tools": tools}, ensure_ascii=False, default=str)
     return question_in(row.columns)
 
 
@@ -220,9 +252,7 @@ def _texts(rows: Sequence[CompletionRow], prefix: str, start: int) -> Iterator[l
             row.completion,
             verdict.answer,
             row.reference,
-            verdict.score,
             verdict.message,
-            list(verdict.parts.items()),
             None if flexible is None else flexible.answer,
             row.prompt_tokens,
             row.reasoning,
@@ -254,17 +284,15 @@ def _block_starts(rows: Sequence[Sequence[Any]]) -> Iterator[int]:
         size += len(completion) + (len(prompt) if isinstance(prompt, str) else 0)
 
 
-def _shown(run: ReportRun, runs: int) -> tuple[Sequence[CompletionRow], Sequence[RolloutRow]]:
+def _shown(run: ReportRun, runs: int) -> Sequence[CompletionRow]:
     """The samples that fit on a page; of a training's, whole groups evenly over its steps."""
-    if not run.rollouts:
-        return _fitting(run.rows, runs), ()
-    groups = list(dict.fromkeys(row.id for row in run.rows))
-    every, pairs = 1, list(zip(run.rows, run.rollouts, strict=True))
-    while len(_fitting([row for row, _ in pairs], runs)) < len(pairs):
+    rows, every = run.rows, 1
+    groups = list(dict.fromkeys(row.id for row in rows)) if run.rollouts else []
+    while groups and len(_fitting(rows, runs)) < len(rows):
         every *= 2
         kept = set(groups[every - 1 :: every])
-        pairs = [pair for pair in pairs if pair[0].id in kept]
-    return [row for row, _ in pairs], [rollout for _, rollout in pairs]
+        rows = [row for row in rows if row.id in kept]
+    return _fitting(rows, runs)
 
 
 def _fitting(rows: Sequence[CompletionRow], runs: int) -> Sequence[CompletionRow]:

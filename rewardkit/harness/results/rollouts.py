@@ -134,7 +134,9 @@ def plain_rollout(record: Mapping[str, Any]) -> dict[str, Any]:
 def _row(record: Mapping[str, Any], group: str, index: int) -> RolloutRow:
     prompt, completion = record["prompt"], record["completion"]
     if not isinstance(prompt, str):
-        prompt = "\n\n".join(last_message([turn], turn["role"]) for turn in prompt)
+        turns = [*prompt, *([] if isinstance(completion, str) else completion[:-1])]
+        alone = last_message(turns, "user") if len(turns) == 1 else ""
+        prompt = alone or json.dumps(turns, ensure_ascii=False, default=str)
     if _is_earlier(record):
         rewards = {one["name"]: one["reward"] for one in record["rewards"]}
         verdicts = {one["name"]: _earlier_verdict(one) for one in record["verdicts"] or ()}

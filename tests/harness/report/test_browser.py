@@ -89,6 +89,14 @@ def text(browser: Browser, selector: str) -> str:
     return str(browser.value(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''"))
 
 
+def card(title: str) -> str:
+    """The expression of the card whose title starts like this."""
+    return (
+        "[...document.querySelectorAll('.card')]"
+        f".find(one => one.textContent.startsWith({json.dumps(title)}))"
+    )
+
+
 def shown(browser: Browser) -> str:
     """The list's count, as the reader sees it."""
     return text(browser, ".status")
@@ -146,11 +154,11 @@ def test_a_failure_that_this_version_does_not_know_is_shown_by_its_name(at: Any)
     ("fragment", "status"),
     [
         ("", "9 samples"),
-        ("?step=2", "4 samples"),
-        ("?step=2&rollout=1", "2 samples"),
-        ("?sign=positive", "3 samples"),
-        ("?sign=zero", "2 samples"),
-        ("?step=1&sign=negative", "1 sample"),
+        ("?.step=2", "4 samples"),
+        ("?.step=2&.group=1", "2 samples"),
+        ("?.advantage=positive", "3 samples"),
+        ("?.advantage=zero", "2 samples"),
+        ("?.step=1&.advantage=negative", "1 sample"),
     ],
 )
 def test_a_trainings_completions_are_filtered_by_step_group_and_sign(
@@ -159,10 +167,9 @@ def test_a_trainings_completions_are_filtered_by_step_group_and_sign(
     training = read_runs(find_shown([write_training(tmp_path / "learnt", two_steps())]))
     browser = at([as_run("r", [row("1")]), *training], f"#samples{fragment}")
     assert shown(browser) == status
-    if "sign=negative" in fragment:
-        assert "step 1, group 0 · accuracy reward 0 · advantage -0.7" in text(
-            browser, "#detail .facts"
-        )
+    if "negative" in fragment:
+        assert "advantage -0.7" in text(browser, "#detail .facts")
+        assert text(browser, "#detail .parts") == "accuracy reward0"
 
 
 def test_clicks_and_typing_filter(at: Any) -> None:
@@ -188,10 +195,155 @@ def test_only_the_rows_in_sight_are_elements_and_the_last_can_be_reached(at: Any
 
 @pytest.mark.parametrize(
     ("sort", "first"),
-    [("longest", "gsm8k/996/0"), ("shortest", "gsm8k/0/0"), ("id", "gsm8k/0/0")],
+    [
+        ("tokens", "gsm8k/996/0"),
+        ("-tokens", "gsm8k/0/0"),
+        ("id", "gsm8k/0/0"),
+        ("-id", "gsm8k/2999/0"),
+        ("-characters", "gsm8k/0/0"),
+        ("-score", "gsm8k/1/0"),
+        ("unheard", "gsm8k/0/0"),
+    ],
 )
 def test_the_list_is_sorted(at: Any, sort: str, first: str) -> None:
     assert chosen(at([as_run("r", many_rows())], f"#samples?sort={sort}")) == first
+
+
+def graded() -> list[CompletionRow]:
+    """Five problems with two rewards and a level; the last has neither score nor reward."""
+    rows = [
+        row(str(place), columns={"level": place, "kind": "even" if place % 2 == 0 else "odd"})
+        for place in range(5)
+    ]
+    verdicts = [
+        replace(one.verdict, score=(place * 2 % 5) / 5, parts={"form": place / 10, "style": 1.0})
+        for place, one in enumerate(rows[:-1])
+    ]
+    return [
+        *(replace(one, verdict=own) for one, own in zip(rows, verdicts, strict=False)),
+        row("4", correct=None, columns={"level": 4}),
+    ]
+
+
+def keys(browser: Browser) -> list[str]:
+    """The ids of the problems in the list, in its order."""
+    labels = (
+        "[...document.querySelectorAll('.list .row')].sort((a, b) =>"
+        " a.getAttribute('aria-posinset') - b.getAttribute('aria-posinset'))"
+        ".map(row => row.getAttribute('aria-label'))"
+    )
+    return [label.split("/")[1] for label in browser.value(labels)]
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("sort=form", ["3", "2", "1", "0", "4"]),
+        ("sort=-form", ["0", "1", "2", "3", "4"]),
+        ("sort=score", ["2", "1", "3", "0", "4"]),
+        ("sort=-score", ["0", "3", "1", "2", "4"]),
+        (".kind=odd", ["1", "3"]),
+        (".level=3", ["3"]),
+        (".level=>+2", ["3", "4"]),
+        (".level=<1", ["0"]),
+        (".kind=d", ["1", "3"]),
+        (".kind=other", []),
+        (".kind=even&.level=2&sort=form", ["2"]),
+    ],
+)
+def test_samples_are_sorted_by_rewards_and_filtered_by_columns(
+    at: Any, query: str, ids: list[str]
+) -> None:
+    assert keys(at([as_run("r", graded())], f"#samples?{query}")) == ids
+
+
+def test_the_list_is_sorted_by_the_difference_between_two_runs(at: Any) -> None:
+    browser = at(two_runs(), "#samples?run=before&against=after&sort=difference")
+    assert keys(browser) == ["2", "3", "4", "1"]
+    browser.click(".sort button")
+    assert keys(browser) == ["1", "4", "2", "3"]
+
+
+@pytest.mark.parametrize("width", [360, 800, 1400])
+def test_a_tapped_sample_opens_next_to_its_row(browser: Browser, at: Any, width: int) -> None:
+    at([as_run("r", many_rows())]).screen(width, 740)
+    browser.value("location.hash = '#samples'")
+    browser.wait_for("document.querySelectorAll('.list .row').length > 3")
+    for place in (5, 2):
+        browser.value(f"document.querySelector('#row-{place}').scrollIntoView({{block: 'center'}})")
+        before = browser.value(
+            f"document.querySelector('#row-{place}').getBoundingClientRect().top"
+        )
+        browser.click(f"#row-{place}")
+        browser.wait_for(f"document.querySelector('#detail h2')?.textContent === 'gsm8k/{place}/0'")
+        row_box, detail = browser.value(
+            f"['#row-{place}', '#detail'].map(one => document.querySelector(one)"
+            ".getBoundingClientRect().toJSON())"
+        )
+        assert abs(row_box["top"] - before) < 2  # what was tapped stays where it is
+        if width == 360:
+            assert abs(detail["top"] - row_box["bottom"]) < 2
+        else:
+            assert detail["left"] >= row_box["right"] - 1
+            assert detail["top"] < row_box["bottom"] < detail["bottom"]
+    if width == 360:
+        below = "document.querySelector('#row-3').getBoundingClientRect().top"
+        assert abs(browser.value(below) - detail["bottom"]) < 2
+        browser.click("#row-2")
+        browser.wait_for("document.querySelector('#detail').hidden")
+
+
+def test_filters_are_folded_in_a_narrow_window(at: Any, browser: Browser) -> None:
+    browser.screen(360, 740)
+    at([as_run("r", graded())], "#samples?.kind=odd")
+    folded = "document.querySelector('.filters').open"
+    assert browser.value(folded) is False
+    assert text(browser, ".filters summary") == "Filters (1)"
+    browser.screen(1280, 800)
+    at([as_run("r", graded())], "#samples")
+    assert browser.value(folded) is True
+
+
+CONVERSATION = {
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "How <b>much</b>?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look"}}]},
+        {"role": "tool", "content": "7"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "look", "description": "Looks."}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "roles", "parts"),
+    [
+        (
+            json.dumps(CONVERSATION),
+            ["tools", "system", "user", "assistant", "tool"],
+            ["Looks.", "Be brief.", "How <b>much</b>?", '"name": "look"'],
+        ),
+        (
+            json.dumps(CONVERSATION["messages"]),
+            ["system", "user", "assistant", "tool"],
+            ["Be brief."],
+        ),
+        ("[1, 2] are numbers", [], ["[1, 2] are numbers"]),
+        ("[]", [], ["[]"]),
+        ('[{"role": 5}]', [], ['[{"role": 5}]']),
+        ("null", [], ["null"]),
+    ],
+)
+def test_a_conversation_is_shown_turn_by_turn(
+    at: Any, prompt: str, roles: list[str], parts: list[str]
+) -> None:
+    browser = at([as_run("r", [row("1", prompt=prompt)])], "#samples")
+    found = browser.value(
+        "[...document.querySelectorAll('.prompt h5')].map(one => one.textContent)"
+    )
+    assert found == roles
+    for part in parts:
+        assert part in text(browser, "#detail .prompt")
 
 
 def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) -> None:
@@ -290,13 +442,10 @@ def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
     rows = [row(str(place), columns={"kind": f"k{max(place, 9)}"}) for place in range(200)]
     tasks = {"gsm8k": summarise(rows, ("kind",)).as_json()}
     browser = at([ReportRun("r", tasks, rows, {})])
-    card = (
-        "[...document.querySelectorAll('.card')]"
-        ".find(one => one.textContent.startsWith('Accuracy by kind'))"
-    )
-    assert browser.value(f"{card}.querySelectorAll('.track').length") == 60
-    assert "k9" in browser.value(f"{card}.textContent")
-    assert "60 largest groups" in browser.value(f"{card}.textContent")
+    found = card("Accuracy by kind")
+    assert browser.value(f"{found}.querySelectorAll('.track').length") == 60
+    assert "k9" in browser.value(f"{found}.textContent")
+    assert "60 largest groups" in browser.value(f"{found}.textContent")
 
 
 def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:
@@ -375,11 +524,9 @@ def test_two_runs_stand_side_by_side_and_their_flips_are_found(
 
 def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None:
     browser = at(two_runs())
-    flips = (
-        "[...document.querySelectorAll('.card')]"
-        ".find(card => card.textContent.startsWith('Flips')).querySelector('tbody').textContent"
-    )
-    assert browser.value(flips) == "after124"
+    found = cards(browser)["Figures with 95% intervals"]
+    assert "right → wrong–1" in found
+    assert "wrong → right–2" in found
     browser.click('a[href*="flip=gained"]')
     browser.wait_for("document.querySelector('.status')?.textContent === '2 pairs'")
 
@@ -393,13 +540,13 @@ def test_three_runs_are_compared_with_the_first_in_one_colour_each(at: Any, tmp_
     comparisons = compare_runs(folders)
     browser = at(read_runs(folders), "", comparisons)
     rows_of_table = browser.value(
-        "[...document.querySelectorAll('.card')].find(card => card.textContent.startsWith('All'))"
-        ".querySelector('tbody').innerText.split('\\n').slice(0, 3)"
+        f"{card('Figures')}.querySelector('tbody').innerText.split('\\n').slice(0, 3)"
     )
     assert "100.0%" in rows_of_table[0]
     assert rows_of_table[1].startswith("difference\tbaseline\t+87.5 pts")
     assert rows_of_table[2].startswith("p (Holm)\tbaseline\t0.0")
     assert text(browser, "tbody strong") == "100.0%"
+    assert text(browser, ".verdict").startswith("r1 is better than r0 by 88 points")
     colours = (
         "[...document.querySelectorAll('SELECTOR')].map(e => e.className.baseVal ?? e.className)"
     )
@@ -410,6 +557,41 @@ def test_three_runs_are_compared_with_the_first_in_one_colour_each(at: Any, tmp_
     parts = browser.value("[...document.querySelectorAll('#detail h4')].map(e => e.textContent)")
     assert parts[0] == "Prompt"
     assert parts[1].startswith("Completion")
+
+
+@pytest.mark.parametrize(
+    ("right", "bold"), [((37, 38), []), ((4, 36), ["90.0%"]), ((36, 4), ["90.0%"])]
+)
+def test_figures_are_bold_only_where_a_difference_is_shown_and_equal_rows_are_one(
+    at: Any, tmp_path: Path, right: tuple[int, int], bold: list[str]
+) -> None:
+    folders = [
+        write_run(tmp_path / name, [row(str(n), correct=n < count) for n in range(40)])
+        for name, count in zip("ab", right, strict=True)
+    ]
+    browser = at(read_runs(folders), "", compare_runs(folders))
+    first = f"{card('Figures')}.querySelector('tbody tr')"
+    assert (
+        browser.value(f"[...{first}.querySelectorAll('strong')].map(one => one.innerText)") == bold
+    )
+    assert (
+        browser.value(f"{first}.firstChild.textContent") == "accuracy = accuracy, flexible, score"
+    )
+
+
+def test_the_second_run_stays_on_a_narrow_screen(at: Any, browser: Browser, tmp_path: Path) -> None:
+    folders = [
+        write_run(tmp_path / name, [row(str(n), correct=n < 30) for n in range(40)])
+        for name in ("gsm8k-qwen3-0.6b", "gsm8k-qwen3-0.6b-trained")
+    ]
+    browser.screen(360, 740)
+    at(read_runs(folders), "", compare_runs(folders))
+    rights = browser.value(
+        f"[...{card('Figures')}.querySelectorAll('td:last-child')].slice(0, 4)"
+        ".map(cell => cell.getBoundingClientRect().right)"
+    )
+    assert len(rights) == 4
+    assert max(rights) <= 360
 
 
 def test_a_task_that_one_run_alone_was_asked_is_shown_as_that_runs(at: Any) -> None:
@@ -473,9 +655,16 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     legends = "[...document.querySelectorAll('.training .legend li')].map(item => item.textContent)"
     assert at(first).value(legends) == ["reward", "length reward"]
     second = trained(tmp_path / "sft", [{"step": 1, "logs": {"loss": 2.0}}])
-    page = text(at([*first, *second]), "#view-summary")
-    assert page.count("Rewards in training") == 1
-    assert page.count("Loss in training") == 2
+    browser = at([*first, *second])
+    page = text(browser, "#view-summary")
+    assert page.count("Rewards in training") == page.count("Loss in training") == 1
+    for title, series in (
+        ("Accuracy over the training", ["grpo", "sft"]),
+        ("Loss in training", ["loss · grpo", "loss · sft"]),
+    ):
+        assert series == browser.value(
+            f"[...{card(title)}.querySelectorAll('.legend li')].map(one => one.textContent)"
+        )
     assert "Lengths over the training, grpo/step-000000 to grpo/step-000005" in page
     assert "Lengths over the training, sft/step-000000 to sft/step-000005" in page
     alone = text(at(first[:1]), "#view-summary")
@@ -522,11 +711,6 @@ def test_a_run_has_its_colour_in_the_plots_of_lengths_too(at: Any, tmp_path: Pat
     )
     assert legend["step 0"] == keys["grpo/step-000000"] == "series-1"
     assert legend["step 5"] == keys["grpo/step-000005"] == "series-2"
-    card = "[...document.querySelectorAll('.card')].find(one => /^Lengths by/.test(one.innerText))"
-    bars = browser.value(
-        f"[...{card}.querySelectorAll('circle')].map(one => one.getAttribute('class'))"
-    )
-    assert {one.split()[-1] for one in bars} == set(keys.values())
 
 
 @pytest.mark.parametrize(
@@ -617,7 +801,7 @@ def test_a_hostile_run_executes_nothing(at: Any) -> None:
         browser.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     assert shown(browser) == f"{4 * len(HOSTILE)} samples"
-    for name in ("run", "against", "flip", "task", "failure", "group"):
+    for name in ("run", "against", "flip", "task", "failure", "sort"):
         browser.value(
             f"[...document.querySelector('select[data-name={name}]').options].forEach(one => {{"
             f" const all = document.querySelector('select[data-name={name}]');"

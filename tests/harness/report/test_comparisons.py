@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,35 @@ def test_an_unfinished_baseline_is_named_once(tmp_path: Path) -> None:
     found = compare_runs(folders)
     assert (found.by_run, len(found.left_out)) == ([], 1)
     assert "unfinished: 8 of 9" in found.left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problems", "sentence"),
+    [
+        (10, 60, 70, "b is better by 71 points (51 to 84), p < 0.0001, 70 problems"),
+        (60, 10, 70, "b is worse by 71 points (51 to 84), p < 0.0001, 70 problems"),
+        (20, 35, 40, "b is better by 38 points (N to N), p = 0.004, 40 problems"),
+        (10, 13, 20, "no difference shown; N problems would show 15 points"),
+        (10, 10, 20, "no difference shown; 20 problems would show N points"),
+        (92, 93, 100, "no difference shown; N problems would show 1 points"),
+    ],
+)
+def test_the_page_says_what_the_comparison_shows(
+    tmp_path: Path, before: int, after: int, problems: int, sentence: str
+) -> None:
+    folders = [written(tmp_path / "a", before, problems), tmp_path / "b"]
+    rows = [row(str(n), correct=problems - n <= after) for n in range(problems)]
+    write_run(folders[1], rows)  # others are right than in the first run
+    ((_, comparison),) = compare_runs(folders).by_run
+    pattern = re.escape(sentence).replace("N", "[0-9,.]+")
+    assert re.fullmatch(pattern, page.verdict(comparison, "b"))
+
+
+def test_of_three_runs_the_verdict_names_both(tmp_path: Path) -> None:
+    folders = [
+        written(tmp_path / name, right, 40) for name, right in (("a", 1), ("b", 38), ("c", 2))
+    ]
+    render_runs(folders, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "b is better than a by 9" in text
+    assert "c and a: no difference shown; " in text

@@ -261,3 +261,50 @@ def test_a_scored_files_question_is_shown_as_its_prompt(
     scored = replace(row("a"), prompt=None, columns=columns)
     _, (texts,) = read([scored])
     assert texts[0] == question
+
+
+TOOL = {"type": "function", "function": {"name": "look_up"}}
+SYSTEM = {"role": "system", "content": "Be brief."}
+USER = {"role": "user", "content": "How much?"}
+REPLY = {"role": "assistant", "content": "7"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "roles"),
+    [
+        ({"messages": [SYSTEM, USER, REPLY]}, ["system", "user"]),
+        ({"prompt": [SYSTEM, USER]}, ["system", "user"]),
+        ({"messages": [USER, REPLY, USER, REPLY]}, ["user", "assistant", "user"]),
+        ({"messages": [USER, REPLY], "tools": [TOOL]}, ["user"]),
+        ({"messages": [USER, REPLY]}, None),
+        ({"messages": [USER, "no turn"]}, None),
+        ({"messages": [], "question": "How much?"}, None),
+    ],
+)
+def test_a_scored_files_conversation_is_whole(
+    columns: dict[str, Any], roles: list[str] | None
+) -> None:
+    _, (texts,) = read([replace(row("a"), prompt=None, columns=columns)])
+    if roles is None:
+        assert texts[0] in ("How much?", "")
+    else:
+        sent = json.loads(texts[0])
+        assert [turn["role"] for turn in sent["messages"]] == roles
+        assert len(sent["tools"]) == len(columns.get("tools", []))
+
+
+def test_every_column_of_the_data_is_kept_but_those_of_the_prompt() -> None:
+    rows = [
+        row(
+            "1",
+            columns={"level": 3, "question": "What is 1?", "tags": ["a", "b"], "long": "x" * 99},
+        ),
+        row("2", columns={"level": 4, "none": None}),
+    ]
+    table, _ = read(rows)
+    assert {name: (values, places) for name, values, places in table["columns"]} == {
+        "level": (["3", "4"], [0, 1]),
+        "tags": (['["a", "b"]'], [0, -1]),
+        "long": (["x" * 80], [0, -1]),
+        "none": ([], [-1, -1]),
+    }

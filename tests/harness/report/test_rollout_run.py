@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,22 @@ def test_a_training_is_a_run_with_steps_groups_and_signs(tmp_path: Path) -> None
     (run,) = read_runs(find_shown([write_training(tmp_path / "learnt", two_steps())]))
     assert (run.name, run.model, list(run.tasks)) == ("completions", "learnt", ["math, training"])
     table = pack([run]).table
-    assert [entry[:3] for entry in table["rollouts"]] == [
-        [1, "0", 1],
-        [1, "0", -1],
-        [1, "1", 0],
-        [1, "1", 0],
-        [2, "0", -1],
-        [2, "0", 1],
-        [2, "1", 1],
-        [2, "1", -1],
+    columns = {
+        name: [values[place] for place in places] for name, values, places in table["columns"]
+    }
+    assert columns == {
+        "answer": ["7"] * 8,
+        "step": ["1"] * 4 + ["2"] * 4,
+        "group": ["0", "0", "1", "1"] * 2,
+        "advantage": [
+            *("positive", "negative", "zero", "zero"),
+            *("negative", "positive", "positive", "negative"),
+        ],
+    }
+    assert table["advantage"][0] == pytest.approx(0.7)
+    assert [(name, values[:3]) for name, values in table["rewards"]] == [
+        ("accuracy", [1.0, 0.0, 0.1])
     ]
-    assert table["rollouts"][0][3:] == [pytest.approx(0.7), [1.0]]
     assert len({one.key for one in run.rows}) == len(run.rows) == 8
     assert {one.reference for one in run.rows} == {"7"}
     assert run.tasks["math, training"]["completions"] == 8
@@ -56,8 +62,9 @@ def test_its_plots_are_over_the_steps(tmp_path: Path) -> None:
 def test_completions_of_version_0_2_are_shown() -> None:
     (run,) = read_runs([find_shown([VERSION_0_2 / "trained"])[-1]])
     assert (run.name, list(run.tasks), len(run.rows)) == ("rollouts", ["motion, training"], 16)
-    assert [row.step for row in run.rollouts] == [1] * 8 + [2] * 8
-    assert [int(row.group) for row in run.rollouts] == [0] * 4 + [1] * 4 + [0] * 4 + [1] * 4
+    rollouts = run.rollouts.values()
+    assert [row.step for row in rollouts] == [1] * 8 + [2] * 8
+    assert [int(row.group) for row in rollouts] == [0] * 4 + [1] * 4 + [0] * 4 + [1] * 4
     assert {tuple(row.verdict.parts) for row in run.rows} == {("accuracy", "format")}
 
 
@@ -76,7 +83,22 @@ def test_what_a_step_lacks_is_left_out(tmp_path: Path) -> None:
     folder = write_training(tmp_path, [[rollout(1, 0, 1.0, 0.7, **changes)]])
     (run,) = read_runs(find_shown([folder]))
     assert [(row.prompt, row.completion) for row in run.rows] == [("How much?", "It is 7.")]
-    assert run.rollouts[0].rewards == {"accuracy": 1.0, "other": None}
+    assert next(iter(run.rollouts.values())).rewards == {"accuracy": 1.0, "other": None}
+
+
+def test_a_conversation_keeps_its_system_message_and_its_calls(tmp_path: Path) -> None:
+    turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How much?"}]
+    reply = [
+        {"role": "assistant", "content": "<call>"},
+        {"role": "tool", "content": "7"},
+        {"role": "assistant", "content": "It is 7."},
+    ]
+    step = [rollout(1, 0, 1.0, 0.7, prompt=turns, completion=reply)]
+    (run,) = read_runs(find_shown([write_training(tmp_path, [step])]))
+    (shown,) = run.rows
+    assert shown.completion == "It is 7."
+    contents = [turn["content"] for turn in json.loads(shown.prompt or "")]
+    assert contents == ["Be brief.", "How much?", "<call>", "7"]
 
 
 def test_evaluations_of_the_training_are_shown_before_it(tmp_path: Path) -> None:
@@ -101,7 +123,8 @@ def test_more_than_fits_is_thinned_by_groups_over_all_steps(
     (run,) = read_runs(find_shown([write_training(tmp_path, batches)]))
     monkeypatch.setattr(samples, "MOST_SAMPLES", 40)
     packed = pack([run])
-    steps = [step for step, *_ in packed.table["rollouts"]]
+    (values, places) = next(own for name, *own in packed.table["columns"] if name == "step")
+    steps = [int(values[place]) for place in places]
     assert 0 < len(steps) <= 40
     assert max(steps) > 30
     assert all(steps.count(step) == 2 for step in steps)

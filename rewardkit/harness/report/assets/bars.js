@@ -1,4 +1,4 @@
-// Bar charts: bars with whiskers, each with its number beside it; and charts of lengths.
+// Bar charts: bars with whiskers, each with its number beside it.
 
 const BAR = { height: 12, row: 34, stackedRow: 46 };
 
@@ -47,38 +47,4 @@ function whisker({ low, high }, x, middle) {
 
 function linked(href, label, ...shapes) {
   return href ? draw("a", { href, "aria-label": visible(label) }, ...shapes) : draw("g", {}, ...shapes);
-}
-
-// rows: {label, kind, median, p95, maximum, hover}: a dot at the median, a thick line to the 95th
-// percentile, a thin line to the maximum.
-function lengthChart(label, rows) {
-  const most = Math.max(1, ...rows.map((row) => row.maximum));
-  return plot(label, (width) => {
-    const narrow = width < 420;
-    const left = narrow ? 6 : Math.min(230, width * 0.32);
-    const x = scale([0, most], [left, width - 8]);
-    const rowHeight = narrow ? BAR.stackedRow : BAR.row;
-    const bottom = rows.length * rowHeight;
-    const tickCount = Math.max(2, Math.floor((width - left) / 90));
-    const axis = ticks(0, most, tickCount).flatMap((length) => [
-      draw("line", { class: "grid", x1: x(length), x2: x(length), y1: 0, y2: bottom }),
-      draw("text", { x: x(length), y: bottom + 16, "text-anchor": "middle" }, rounded(length)),
-    ]);
-    const axisLabel = draw("text", { x: (left + width) / 2, y: bottom + 34, "text-anchor": "middle" },
-      "tokens of the completion");
-    return { height: bottom + 40, shapes: [...axis, axisLabel, ...rows.map((row, index) =>
-      lengthSpan(row, { x, left, width, narrow, top: index * rowHeight, rowHeight }))] };
-  });
-}
-
-function lengthSpan(row, { x, left, width, narrow, top, rowHeight }) {
-  const y = top + (narrow ? 30 : rowHeight / 2);
-  const level = { y1: y, y2: y };
-  return draw("g", {},
-    narrow ? clipped(row.label, top + 14, width) : clipped(row.label, y + 4, left - 10),
-    draw("line", { ...level, class: `stroke thin ${row.kind}`, x1: x(row.median), x2: x(row.maximum) }),
-    draw("line", { ...level, class: `stroke thick ${row.kind}`, x1: x(row.median), x2: x(row.p95) }),
-    draw("line", { class: `stroke ${row.kind}`, x1: x(row.maximum), x2: x(row.maximum), y1: y - 5, y2: y + 5 }),
-    draw("circle", { class: `fill ${row.kind}`, cx: x(row.median), cy: y, r: 5 }),
-    hoverArea(0, top, width, rowHeight, row.hover));
 }

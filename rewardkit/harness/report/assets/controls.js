@@ -1,10 +1,11 @@
 // The filters above the samples, and the list and detail that follow them.
 
-const SORTS = [["", "in order"], ["longest", "longest first"], ["shortest", "shortest first"], ["id", "by id"]];
+const MOST_OPTIONS = 60;  // a column with more values has a field for text
 const OUTCOME_FILTERS = ["", "right", "wrong", "unjudged", "truncated"];
-const controls = { outcomes: new Map(), selects: new Map(), search: null, status: null, typeset: null };
+const controls = { outcomes: new Map(), selects: new Map() };
 
 function openSamples() {
+  openFilter();
   controls.search = make("input", { type: "search", id: "search", autocomplete: "off",
     placeholder: "prompt, completion, answer, id", spellcheck: "false" });
   controls.search.addEventListener("input", () => changeQuery({ q: controls.search.value }));
@@ -13,7 +14,8 @@ function openSamples() {
     "aria-label": "Samples" });
   byId("view-samples").replaceChildren(
     make("div", { class: "controls", role: "search" },
-      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), ...selects(), typesetButton(), keysHint()),
+      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), sortControls(), typesetButton(),
+      keysHint(), filters()),
     make("div", { class: "panes" },
       make("div", { class: "listing" }, controls.status, box),
       make("section", { class: "detail", id: "detail", "aria-label": "Sample", tabindex: "-1" })));
@@ -36,7 +38,12 @@ function typesetButton() {
 }
 
 function toggleTypeset() {
-  if (canTypeset) changeQuery({ typeset: readAddress().query.has("typeset") ? "" : "1" });
+  if (canTypeset) changeQuery({ typeset: isTypeset() ? "0" : "1" });
+}
+
+// A page of `rewardkit view` draws Markdown and LaTeX, a file shows texts as they are, unless the reader chose.
+function isTypeset() {
+  return (readAddress().query.get("typeset") ?? (page.live ? "1" : "0")) === "1";
 }
 
 function outcomeButtons() {
@@ -50,23 +57,40 @@ function outcomeButtons() {
     ...OUTCOME_FILTERS.map(buttonFor));
 }
 
-function selects() {
-  const runs = page.runs.map((run) => [run.name, run.name]);
-  const tasks = table.tasks.map((name) => [name, name]);
-  const severalRuns = runs.length > 1;
-  const failures = table.failures.filter(Boolean).map((failure) => [failure, words(failure)]);
-  const groups = table.groupNames.map(([column, group]) => [`${column}=${group}`, `${column}: ${group}`]);
-  return [
-    severalRuns && select("run", "Run", [["", "all"], ...runs]),
-    severalRuns && select("against", "Compare with", [["", "no other run"], ...runs]),
-    severalRuns && select("flip", "Flips", FLIPS),
-    tasks.length > 1 && select("task", "Task", [["", "all"], ...tasks]),
-    failures.length > 0 && select("failure", "Failure", [["", "any"], ...failures]),
-    groups.length > 1 && select("group", "Group", [["", "all"], ...groups]),
-    ...trainingSelects(),
+// Folded in a narrow window, and where there are many.
+function filters() {
+  const names = page.runs.map(({ name }) => [name, name]);
+  const several = names.length > 1;
+  const fields = [
+    several && select("against", "Compare with", [["", "no other run"], ...names]),
+    several && select("flip", "Flips", FLIPS),
+    ...facets.filter(({ values }) => values.filter(Boolean).length > 1 || values.includes("wrong")).map(facetField),
     noteSelect(),
-    select("sort", "Sort", SORTS),
   ].filter(Boolean);
+  if (!fields.length) return null;
+  controls.filters = make("summary", {}, "Filters");
+  return make("details", { class: "filters", open: !narrow.matches && fields.length < 8 }, controls.filters,
+    make("div", {}, ...fields));
+}
+
+function facetField({ name, label, values }) {
+  const options = values.filter(Boolean);
+  if (options.length <= MOST_OPTIONS) {
+    return select(name, label, [["", "all"], ...options.map((value) => [value, name === "failure" ? words(value) : value])]);
+  }
+  const field = make("input", { "data-name": name, placeholder: "text, < 5 or > 5", autocomplete: "off" });
+  field.addEventListener("input", () => changeQuery({ [name]: field.value }));
+  controls.selects.set(name, field);
+  return make("label", {}, oneLine(label, 30), field);
+}
+
+function sortControls() {
+  const sort = select("sort", "Sort", [["", "in order"], ...orders.map(([name, label]) => [name, label])]);
+  controls.direction = make("button", { type: "button", title: "Highest or lowest first", onclick: () => {
+    const own = readAddress().query.get("sort") ?? "";
+    changeQuery({ sort: own.startsWith("-") ? own.slice(1) : `-${own}` });
+  } });
+  return make("span", { class: "sort" }, sort, controls.direction);
 }
 
 function select(name, label, options) {
@@ -74,7 +98,7 @@ function select(name, label, options) {
     make("option", { value }, oneLine(text, 60))));
   element.addEventListener("change", () => changeQuery(changesBy(name, element.value)));
   controls.selects.set(name, element);
-  return make("label", {}, label, element);
+  return make("label", {}, oneLine(label, 30), element);
 }
 
 // Comparing with another run needs a run to list: the first other one, if none is selected.
@@ -88,13 +112,14 @@ function changesBy(name, value) {
 function showSamples(query) {
   const started = performance.now();
   const filter = readFilter(query);
-  const { shown, counts } = matching(filter);
-  fillList(shown, filter.against);
+  const { shown, counts, order } = matching(filter);
+  fillList(shown, filter.against, order);
   updateControls(query, filter, counts);
   performance.measure("rewardkit:filter", { start: started });
   controls.status.textContent = statusText(shown.length, filter);
   const sample = query.has("sample")
-    ? sampleWithKey(query.get("sample"), query.get("in") ?? query.get("run")) : shown[0] ?? -1;
+    ? sampleWithKey(query.get("sample"), query.get("in") ?? query.get("run"))
+    : (narrow.matches ? null : shown[0]) ?? -1;
   markInList(sample);
   showDetail(sample, filter.against);
 }
@@ -104,8 +129,18 @@ function updateControls(query, filter, counts) {
     button.setAttribute("aria-pressed", String(word === filter.outcome));
     button.lastChild.textContent = integer(counts[word]);
   }
-  controls.typeset?.setAttribute("aria-pressed", String(query.has("typeset")));
-  for (const [name, element] of controls.selects) element.value = query.get(name) ?? "";
+  controls.typeset?.setAttribute("aria-pressed", String(isTypeset()));
+  let active = 0;
+  for (const [name, element] of controls.selects) {
+    const value = query.get(name) ?? "";
+    if (element !== document.activeElement || element.matches("select")) {
+      element.value = name === "sort" ? value.replace("-", "") : value;
+    }
+    active += value && name !== "sort" ? 1 : 0;
+  }
+  controls.filters?.replaceChildren(active ? `Filters (${active})` : "Filters");
+  controls.direction.textContent = filter.sort.startsWith("-") ? "↑" : "↓";
+  controls.direction.disabled = !filter.sort;
   const flip = controls.selects.get("flip");
   if (flip) flip.disabled = filter.against < 0;
   if (document.activeElement !== controls.search) controls.search.value = query.get("q") ?? "";
@@ -122,6 +157,10 @@ function statusText(shown, filter) {
 
 function selectSample(sample) {
   if (sample < 0) return;
+  if (narrow.matches && sample === list.selected) {  // a second tap closes it
+    changeQuery({ sample: "", in: "" });
+    return;
+  }
   const changes = { sample: keyOf(sample), in: page.runs.length > 1 ? page.runs[table.run[sample]].name : "" };
   const { query } = readAddress();
   for (const [name, value] of Object.entries(changes)) {

@@ -39,16 +39,34 @@ function plotCard(figure, makeCard) {
 
 // The rates and lengths of a task over the checkpoints of each training.
 function checkpointCurves(taskName) {
-  return page.curves.filter(({ task }) => task === taskName).flatMap(({ plots }) => plots.map((plot) => plotCard(plot, wideCard)));
+  return page.curves.filter(({ task }) => task === taskName).flatMap(({ plots }) => plots.map((plot) => plotCard(plot, card)));
 }
 
-// What a training logged: its rewards with their parts, and its loss.
-function trainingSection({ name, plots, signs }) {
-  if (!plots.length && !signs.length) return null;
+// The accuracy over the steps of all trainings first, then what each trainer logged: plots of one title are one plot.
+function trainingSection() {
   const several = page.trainings.length > 1;
-  return make("section", { class: "task training" },
-    make("h2", {}, "Training", several ? make("span", { class: "dim" }, " · ", isolated(name)) : null),
-    ...signs.map(([step, text]) => make("p", { class: "warning" },
-      make("span", {}, make("strong", {}, `Sign at step ${integer(step)}: `), isolated(text)))),
-    make("div", { class: "cards" }, ...plots.map((plot) => plotCard(plot, card))));
+  const entries = page.trainings.flatMap(({ name, plots }, runIndex) => plots.map((figure) => ({ figure, runName: name, runIndex })));
+  const signs = page.trainings.flatMap(({ name, signs: own }) => own.map(([step, text]) => make("p", { class: "warning" },
+    make("span", {}, make("strong", {}, `${several ? `${visible(name)}: s` : "S"}ign at step ${integer(step)}: `), isolated(text)))));
+  if (!entries.length && !signs.length) return null;
+  const accuracy = accuracyBySteps();
+  const titles = [...new Set(entries.map(({ figure }) => figure.title))];
+  return make("section", { class: "task training" }, make("h2", {}, several ? "Trainings" : "Training"), ...signs,
+    accuracy ? make("div", { class: "cards" }, accuracy) : null,
+    make("div", { class: "cards multiples" }, ...titles.map((title) =>
+      figureCard(entries.filter(({ figure }) => figure.title === title).map((entry) => ({ ...entry, runName: several ? entry.runName : null })), card))));
+}
+
+// A line for each task and training that has several checkpoints.
+function accuracyBySteps() {
+  const names = page.trainings.map(({ name }) => name);
+  const tasks = new Set(page.curves.map(({ task }) => task));
+  const series = page.curves.map(({ task, training, plots: [{ series: rates }] }, index) => ({
+    name: [tasks.size > 1 ? task : null, names.length > 1 ? training : null].filter(Boolean).join(" · ") || words("accuracy"),
+    colour: names.length > 1 ? names.indexOf(training) : index,
+    points: (rates.find(([name]) => name === words("accuracy"))?.[1] ?? []).map(([x, y, low, high]) => ({ x, y, low, high })),
+  })).filter(({ points }) => points.length);
+  if (!series.length) return null;
+  return wideCard("Accuracy over the training", lineChart({ title: "Accuracy over the training", xLabel: "training step",
+    yLabel: "share of completions", series, shares: true }));
 }

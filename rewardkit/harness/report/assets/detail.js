@@ -16,12 +16,12 @@ async function showDetail(sample, against) {
   pane.replaceChildren(detailHeader(sample), ...samples.map(noteBlock).filter(Boolean), ...referenceWarning(texts),
     ...promptBlocks(texts),
     make("div", { class: "sides" }, ...samples.map((one, index) => sideOf(one, texts[index]))),
-    ...siblingsBlock(sample));
+    ...dataBlock(sample), ...siblingsBlock(sample));
   pane.scrollTop = 0;
 }
 
 function emptyText(key) {
-  if (!key) return "No sample is selected.";
+  if (!key) return "No sample matches these filters.";
   const hint = page.leftOut ? "; it may be one of those that are only in the files of the run" : "";
   return `This page has no sample ${oneLine(key, 80)}${hint}.`;
 }
@@ -54,7 +54,7 @@ function sideOf(sample, text) {
       page.runs.length > 1 ? isolated(page.runs[table.run[sample]].name) : null),
     answers(sample, text), make("p", { class: "facts" }, facts(sample, text)),
     ...messageBlocks(text.message),
-    partsBlock(text.parts),
+    rewardsBlock(sample),
     thinkingBlock(thinking, text.thinkingTokens),
     text.toolCalls.length ? block("Tool calls", null, make("pre", {}, ...pieces(text.toolCalls.join("\n"), []))) : null,
     block("Completion", drawn ? "m shows it as written" : explanation, drawn ?? make("pre", {}, ...(answer ? body : ["(empty)"]))));
@@ -62,7 +62,7 @@ function sideOf(sample, text) {
 
 // The text with its Markdown and LaTeX drawn; null where the reader wants it as it is, or it can't be drawn.
 function typesetOrNull(text) {
-  return text && readAddress().query.has("typeset") ? typeset(text) : null;
+  return text && isTypeset() ? typeset(text) : null;
 }
 
 // The thinking of a completion, which may be a field of its own or end with the last closing tag, and the rest.
@@ -108,23 +108,29 @@ function messageBlocks(message) {
 function facts(sample, text) {
   const finish = table.finishes[table.finish[sample]];
   return [
-    ...trainingFacts(sample),
-    text.score === null ? null : `score ${rounded(text.score)}`,
+    ...["score", "advantage"].map((name) => (table[name][sample] === null ? null : `${name} ${rounded(table[name][sample])}`)),
     table.tokens[sample] === null ? null : plural(table.tokens[sample], "token"),
     text.promptTokens === null ? null : `${integer(text.promptTokens)} in the prompt`,
     text.promptEnds ? `prompt's token ids ${text.promptEnds[0].join(" ")} … ${text.promptEnds[1].join(" ")}` : null,
     text.thinkingTokens === null ? null : `${integer(text.thinkingTokens)} of them in thinking`,
     finish === "length" ? "ended at the token limit" : finish && `finish reason ${visible(finish)}`,
     ...text.recorded.map(visible),
-    ...table.groups[sample].map((group) => table.groupNames[group].map(visible).join(" ")),
   ].filter(Boolean).join(" · ");
 }
 
-function partsBlock(parts) {
-  if (!parts.length) return null;
-  return make("div", { class: "parts" }, ...parts.flatMap(([name, score]) => [isolated(rewardWords(name)),
-    make("meter", { min: 0, max: 1, value: score, "aria-label": visible(rewardWords(name)) }),
-    make("span", {}, rounded(score))]));
+// The columns of the data.
+function dataBlock(sample) {
+  const own = table.columns.filter(([, , of]) => of[sample] >= 0);
+  if (!own.length) return [];
+  return [make("details", { class: "block record" }, make("summary", {}, "Data"), make("dl", {}, ...own.flatMap(([name, values, of]) =>
+    [make("dt", {}, isolated(name)), make("dd", {}, isolated(values[of[sample]]))])))];
+}
+
+function rewardsBlock(sample) {
+  const own = table.rewards.filter(([, values]) => values[sample] !== null);
+  if (!own.length) return null;
+  return make("div", { class: "parts" }, ...own.flatMap(([name, { [sample]: value }]) => [isolated(rewardWords(name)),
+    make("meter", { min: 0, max: 1, value, "aria-label": visible(rewardWords(name)) }), make("span", {}, rounded(value))]));
 }
 
 function block(title, remark, ...children) {
@@ -140,10 +146,32 @@ function promptBlocks(texts) {
 }
 
 function promptText(prompt) {
-  const text = typesetOrNull(prompt) ?? make("pre", {}, ...pieces(prompt, []));
-  text.classList.add("prompt");
-  text.setAttribute("tabindex", "0");
-  return text;
+  const turns = turnsOf(prompt).flatMap(([role, text]) => [role && make("h5", {}, isolated(role)),
+    typesetOrNull(text) ?? make("pre", {}, ...pieces(text, []))]);
+  return make("div", { class: "prompt", tabindex: "0" }, ...turns.filter(Boolean));
+}
+
+// The tools and turns of a prompt that is the JSON of a conversation, as [role, text]; else its text without a role.
+function turnsOf(prompt) {
+  try {
+    const sent = /^[[{]/.test(prompt) ? JSON.parse(prompt) : null;
+    const messages = sent?.messages ?? sent;
+    if (messages.length && messages.every(({ role }) => typeof role === "string")) {
+      const tools = sent.tools?.length ? [["tools", JSON.stringify(sent.tools, null, 1)]] : [];
+      return [...tools, ...messages.map(({ role, ...turn }) => [role, contentOf(turn)])];
+    }
+  } catch {
+    // no conversation
+  }
+  return [[null, prompt]];
+}
+
+// A turn's text, then its other fields, such as calls of tools.
+function contentOf({ content, ...others }) {
+  const rest = Object.entries(others).filter(([, value]) => value !== null).map(([name, value]) =>
+    `${name}: ${typeof value === "string" ? value : JSON.stringify(value, null, 1)}`);
+  const text = Array.isArray(content) ? content.map((part) => part?.text ?? JSON.stringify(part)).join("") : content;
+  return [text, ...rest].filter(Boolean).join("\n");
 }
 
 const MOST_SIBLINGS = 64;

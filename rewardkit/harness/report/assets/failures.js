@@ -15,27 +15,17 @@ function failuresCard(task) {
       + "click to read them",
   }));
   const most = sorted[0][1];
-  return card("Failures by kind", barChart(`Failures of ${task.name}`, rows, most),
-    ...task.examples.map(([failure, keys]) => examples(task, failure, keys)));
+  return card("Failures by kind", barChart(`Failures of ${task.name}`, rows, most));
 }
 
-function examples(task, failure, keys) {
-  const links = keys.flatMap((key) => [" ", make("a", {
-    href: addressOf("samples", samplesQuery(task, null, { sample: key })),
-  }, isolated(oneLine(key, 48)))]);
-  return note(`${visible(words(failure))}:`, ...links);
-}
-
-function failuresTable(taskRuns) {
+function failureRows(taskRuns) {
   const kinds = [...new Set(taskRuns.flatMap(({ task }) => task.failures.map(([kind]) => kind)))];
-  if (!kinds.length) return null;
   const cell = ({ task, runName }, kind) => {
     const number = task.failures.find(([own]) => own === kind)?.[1] ?? 0;
     const href = addressOf("samples", samplesQuery(task, runName, { failure: kind }));
     return number ? make("a", { href }, integer(number)) : "0";
   };
-  const rows = kinds.map((kind) => [words(kind), ...taskRuns.map((taskRun) => cell(taskRun, kind))]);
-  return wideCard("Failures by kind", runsTable(taskRuns, rows));
+  return kinds.map((kind) => [`failed: ${words(kind)}`, ...taskRuns.map((taskRun) => cell(taskRun, kind))]);
 }
 
 // The query that filters for samples of this task, and of this run unless it is null.

@@ -1,10 +1,35 @@
-// Which samples the list shows: computed from the table, in one pass, without touching elements.
+// Which samples the list shows, and in which order: computed from the table, without touching elements.
 
 const lastSearch = { text: "", textsRead: -1, hits: null };
-let idRanks = null;
-
 const ANY = -1;
 const UNKNOWN = -2;
+let facets = [];  // what samples can be filtered by: {name in the address, label, values, of: each sample's value by number}
+let orders = [];  // what samples can be sorted by: [name, label, each sample's number]
+
+function openFilter() {
+  facets = [
+    { name: "run", label: "Run", values: page.runs.map(({ name }) => name), of: table.run },
+    { name: "task", label: "Task", values: table.tasks, of: table.task },
+    { name: "failure", label: "Failure", values: table.failures, of: table.failure },
+    ...table.columns.map(([label, values, of]) => ({ name: `.${label}`, label, values, of })),
+  ];
+  orders = [
+    ...table.rewards.map(([name, values]) => [name, rewardWords(name), values]),
+    ["score", "score", table.score], ["advantage", "advantage", table.advantage],
+    ["tokens", "tokens", table.tokens], ["characters", "characters", table.characters], ["id", "id", idRanks()],
+  ].filter(([, , values]) => values.some((value) => value !== null && value !== values[0]));
+  if (page.runs.length > 1) orders.push(["difference", "difference", null]);
+}
+
+// The rank of each sample's id, counted from the last, so that the first has the highest.
+function idRanks() {
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const order = table.problems.map((_, index) => index);
+  order.sort((left, right) => compare(table.problems[left], table.problems[right]));
+  const ranks = new Int32Array(order.length);
+  order.forEach((problem, rank) => { ranks[problem] = -rank; });
+  return table.problem.map((problem) => ranks[problem]);
+}
 
 // The index of a name from the address; UNKNOWN, which no sample matches, if there is none. An
 // address holds no half surrogates, so names are compared without them too.
@@ -17,20 +42,26 @@ function addressable(text) {
   return text.toWellFormed ? text.toWellFormed() : text;
 }
 
-// The filters in the address, as indices into the table's lists of names.
+// The filters in the address.
 function readFilter(query) {
-  const indexIn = (names, name) => (query.get(name) ? indexOfName(names, query.get(name)) : ANY);
   const runs = page.runs.map((run) => run.name);
-  const groups = table.groupNames.map(([column, group]) => `${column}=${group}`);
   return {
     outcome: query.get("outcome") ?? "", flip: query.get("flip") ?? "", sort: query.get("sort") ?? "",
     text: (query.get("q") ?? "").trim().toLowerCase(),
-    run: indexIn(runs, "run"), against: indexIn(runs, "against"),
-    task: indexIn(table.tasks, "task"), failure: indexIn(table.failures, "failure"),
-    group: indexIn(groups, "group"),
+    against: query.get("against") ? indexOfName(runs, query.get("against")) : ANY,
+    conditions: facets.filter(({ name }) => query.get(name)).map(({ name, values, of }) =>
+      ({ accepted: acceptedValues(values, query.get(name)), of })),
     noted: query.get("noted") ?? "",
-    step: query.get("step") ?? "", rollout: query.get("rollout") ?? "", sign: query.get("sign") ?? "",
   };
+}
+
+// Which values match: one that is equal; else those below < or above > a number, or that contain the text.
+function acceptedValues(values, wanted) {
+  const exact = indexOfName(values, wanted);
+  if (exact >= 0) return values.map((_, index) => index === exact);
+  const [, sign, bound] = /^\s*([<>])\s*(-?[\d.]+)\s*$/.exec(wanted) ?? [];
+  if (sign) return values.map((value) => value !== "" && (sign === "<" ? Number(value) < bound : Number(value) > bound));
+  return values.map((value) => value.toLowerCase().includes(wanted.toLowerCase()));
 }
 
 function hasOutcome(sample, word) {
@@ -51,15 +82,12 @@ function matching(filter) {
     counts.truncated += table.truncated[sample];
     if (hasOutcome(sample, filter.outcome)) shown.push(sample);
   }
-  return { shown: sorted(shown, filter.sort), counts };
+  const order = orderOf(filter);
+  return { shown: order ? sorted(shown, order) : shown, counts, order };
 }
 
 function matches(sample, filter, pairs) {
-  return (filter.run === ANY || table.run[sample] === filter.run)
-    && (filter.task === ANY || table.task[sample] === filter.task)
-    && (filter.failure === ANY || table.failure[sample] === filter.failure)
-    && (filter.group === ANY || table.groups[sample].includes(filter.group))
-    && isOfTraining(sample, filter)
+  return filter.conditions.every(({ accepted, of }) => accepted[of[sample]])
     && hasNote(sample, filter.noted)
     && (pairs === null || isPaired(sample, pairs, filter));
 }
@@ -82,24 +110,20 @@ function searchHits(searchText) {
   return hits;
 }
 
-function sorted(samples, sort) {
-  if (sort === "longest") return samples.sort((left, right) => tokens(right) - tokens(left) || left - right);
-  if (sort === "shortest") return samples.sort((left, right) => tokens(left) - tokens(right) || left - right);
-  if (sort !== "id") return samples;
-  idRanks ??= rankIds();
-  return samples.sort((left, right) =>
-    idRanks[table.problem[left]] - idRanks[table.problem[right]] || left - right);
+// How the address sorts, as {name, valueOf, sign}; null for the order of the files. A name starts with - for the lowest first.
+function orderOf({ sort, against }) {
+  const [, minus, wanted] = /^(-?)(.*)$/s.exec(sort);
+  const [name, , values] = orders.find(([own]) => own === wanted) ?? [];
+  if (!name || (!values && against < 0)) return null;
+  const difference = (sample) => {
+    const [before, after] = [table.score[sample], table.score[partnerOf(sample, against)] ?? null];
+    return before === null || after === null ? null : after - before;
+  };
+  return { name, sign: minus ? 1 : -1, valueOf: values ? (sample) => values[sample] : difference };
 }
 
-function tokens(sample) {
-  return table.tokens[sample] ?? -1;
-}
-
-function rankIds() {
-  const { compare } = new Intl.Collator("en", { numeric: true });
-  const order = table.problems.map((_, index) => index);
-  order.sort((left, right) => compare(table.problems[left], table.problems[right]));
-  const ranks = new Int32Array(order.length);
-  order.forEach((problem, rank) => { ranks[problem] = rank; });
-  return ranks;
+// Samples without a value are last.
+function sorted(samples, { valueOf, sign }) {
+  const keys = new Map(samples.map((sample) => [sample, sign * (valueOf(sample) ?? sign * Infinity)]));
+  return samples.sort((left, right) => keys.get(left) - keys.get(right) || left - right);
 }

@@ -6,8 +6,7 @@ const MARGIN = { left: 52, right: 14, top: 10, bottom: 44 };
 const MOST_MARKED = 20;  // a line with more points has no markers
 
 // series: {name, points: [{x, y, low, high}], colour}; `colour` is a run's number, else each series has its own.
-// `shares` writes y in percent, on an axis from 0 to 1
-// at most. Ticks are at whole numbers of x only, if all points are.
+// `shares` writes y in percent, on an axis from 0 to 1. Ticks are at whole numbers of x only, if all points are.
 function lineChart({ title, xLabel, yLabel, series, shares = false }) {
   const drawable = series
     .map(({ name, points, colour }, index) => ({ name, colour: (colour ?? index) % 8, points: points.filter(({ x, y }) =>
@@ -37,13 +36,13 @@ function extent(series, valuesOf) {
 
 function yExtent(series, shares) {
   const [from, to] = extent(series, ({ y, low, high }) => [y, low, high]);
-  if (shares) return [Math.min(0, from), to > 0.6 ? Math.max(1, to) : to * 1.1];
+  if (shares) return [Math.min(0, from), Math.max(1, to)];
   const room = (to - from) * 0.06;
   return [from >= 0 && from < to / 2 ? 0 : from - room, to + room];
 }
 
 function chart(series, extents, { width, xLabel, yLabel, shares, integers }) {
-  const height = Math.min(330, Math.max(230, width * 0.46));
+  const height = Math.min(330, Math.max(170, width * 0.46));
   const labels = yTicks(extents, height - MARGIN.bottom - MARGIN.top).map((value) => tickText(value, shares));
   const left = Math.max(MARGIN.left, 26 + 6.6 * Math.max(...labels.map(({ length }) => length)));
   const area = { left, right: width - MARGIN.right, top: MARGIN.top,

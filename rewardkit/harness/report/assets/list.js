@@ -1,35 +1,61 @@
-// The list of samples. Only the rows in sight are elements, however many samples there are.
+// The list of samples. Only the rows in sight are elements, however many samples there are. In a narrow window the
+// selected sample opens below its row.
 
 const ROW_HEIGHT = 56;
 const ROWS_AROUND = 8;
-const list = { shown: [], selected: -1, against: -1, box: null, rows: null, drawn: new Map() };
+const narrow = matchMedia("(max-width: 40rem)");
+const list = { shown: [], selected: -1, against: -1, order: null, box: null, rows: null, drawn: new Map(), open: -1, room: 0 };
 
 function openList(box, onSelect) {
   list.box = box;
   list.rows = make("div", { role: "presentation" });
   box.append(list.rows);
-  box.addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
+  addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true, capture: true });
   box.addEventListener("click", (event) => {
     const row = event.target.closest(".row");
     if (row) onSelect(Number(row.dataset.sample));
   });
-  new ResizeObserver(drawRows).observe(box);
+  narrow.addEventListener("change", placeDetail);
+  const observer = new ResizeObserver(placeDetail);
+  observer.observe(box);
+  observer.observe(byId("detail"));
 }
 
-function fillList(shown, against) {
-  list.shown = shown;
-  list.against = against;
-  list.rows.style.height = `${shown.length * ROW_HEIGHT}px`;
-  list.rows.replaceChildren();
+function fillList(shown, against, order) {
+  Object.assign(list, { shown, against, order, open: -1, room: 0 });
+  clearRows();
+}
+
+function clearRows() {
+  for (const row of list.drawn.values()) row.remove();
   list.drawn.clear();
-  if (!shown.length) list.rows.append(make("p", { class: "empty" }, "No sample matches these filters."));
   drawRows();
 }
 
+// The detail below its row in a narrow window, else beside the list.
+function placeDetail() {
+  const detail = byId("detail");
+  const home = narrow.matches ? list.rows : list.box.parentElement.parentElement;
+  if (detail.parentElement !== home) home.append(detail);
+  const before = topOf(list.open);
+  list.open = narrow.matches ? list.shown.indexOf(list.selected) : -1;
+  detail.hidden = narrow.matches && list.open < 0;
+  detail.style.top = narrow.matches ? `${(list.open + 1) * ROW_HEIGHT}px` : "";
+  list.room = list.open < 0 ? 0 : detail.offsetHeight;
+  for (const [index, row] of list.drawn) row.style.top = `${topOf(index)}px`;
+  drawRows();
+}
+
+function topOf(index) {
+  return index * ROW_HEIGHT + (list.open >= 0 && index > list.open ? list.room : 0);
+}
+
 function drawRows() {
-  const { scrollTop, clientHeight } = list.box;
-  const first = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - ROWS_AROUND);
-  const last = Math.min(list.shown.length, Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + ROWS_AROUND);
+  const above = -list.rows.getBoundingClientRect().top;
+  const below = above + innerHeight;
+  list.rows.style.height = `${list.shown.length * ROW_HEIGHT + list.room}px`;
+  const first = Math.max(0, Math.floor((above - list.room) / ROW_HEIGHT) - ROWS_AROUND);
+  const last = Math.min(list.shown.length, Math.ceil(below / ROW_HEIGHT) + ROWS_AROUND);
   for (const [index, row] of list.drawn) {
     if (index >= first && index < last) continue;
     row.remove();
@@ -61,7 +87,7 @@ function listRow(sample, index) {
     make("span", { class: "side" }, lengthText(sample)),
     make("span", { class: "under" }, isolated(oneLine(rowName(sample), 60))),
     make("span", { class: "side" }, sideText(sample)));
-  row.style.top = `${index * ROW_HEIGHT}px`;
+  row.style.top = `${topOf(index)}px`;
   return row;
 }
 
@@ -72,9 +98,12 @@ function rowName(sample) {
   return `${keyOf(sample)}${noted}${run}`;
 }
 
+// The tokens of a completion, or what the list is sorted by.
 function lengthText(sample) {
-  const length = table.tokens[sample] === null ? "" : `${integer(table.tokens[sample])} tok`;
-  return [advantageText(sample), length].filter(Boolean).join(" · ");
+  const { name, valueOf } = list.order ?? { name: "tokens", valueOf: () => table.tokens[sample] };
+  const value = name === "id" ? null : valueOf(sample);
+  if (value === null) return "";
+  return name === "tokens" ? `${integer(value)} tok` : rounded(value);
 }
 
 // The kind of failure; when runs are compared, the outcome in the other run.
@@ -89,15 +118,19 @@ function sideText(sample) {
 
 // Marks a sample as selected and scrolls it into sight.
 function markInList(sample) {
-  const before = byId(`row-${list.selected}`);
-  if (before) before.setAttribute("aria-selected", "false");
+  const row = byId(`row-${sample}`);
+  const before = row?.getBoundingClientRect().top;
+  byId(`row-${list.selected}`)?.setAttribute("aria-selected", "false");
   list.selected = sample;
+  placeDetail();
   const index = list.shown.indexOf(sample);
   if (index < 0) return;
-  const top = index * ROW_HEIGHT;
-  const { scrollTop, clientHeight } = list.box;
-  if (top < scrollTop) list.box.scrollTop = top;
-  else if (top + ROW_HEIGHT > scrollTop + clientHeight) list.box.scrollTop = top + ROW_HEIGHT - clientHeight;
+  const top = topOf(index);
+  if (!narrow.matches) {
+    const { scrollTop, clientHeight } = list.box;
+    if (top < scrollTop) list.box.scrollTop = top;
+    else if (top + ROW_HEIGHT > scrollTop + clientHeight) list.box.scrollTop = top + ROW_HEIGHT - clientHeight;
+  } else if (row) scrollBy(0, row.getBoundingClientRect().top - before);  // a sample above it may have closed
   drawRows();
   byId(`row-${sample}`)?.setAttribute("aria-selected", "true");
   list.box.setAttribute("aria-activedescendant", `row-${sample}`);

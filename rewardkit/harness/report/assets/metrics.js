@@ -7,18 +7,12 @@ function metricOf(task, name) {
   return task.metrics.find(([own]) => own === name)?.[1] ?? null;
 }
 
-function share(task, name) {
-  const figure = metricOf(task, name);
-  return figure && percent(figure.value);
-}
-
 function headline(task) {
   const accuracy = metricOf(task, "accuracy");
   const facts = [
     ["95% interval", accuracy && interval(accuracy)],
     ["problems", integer(task.problems)],
     ["completions", task.completions === task.problems ? null : integer(task.completions)],
-    ...["accuracy_flexible", "flexible_gap", "unfinished_rate"].map((name) => [words(name), share(task, name)]),
   ].filter(([, value]) => value !== null);
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
@@ -27,7 +21,16 @@ function headline(task) {
   return make("div", { class: "headline" },
     make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
     make("dl", {}, ...facts.map(([name, text]) =>
-      make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
+      make("div", {}, make("dt", {}, name), make("dd", {}, text)))),
+    make("p", {}, firstToKnow(task)));
+}
+
+// What explains the accuracy best, where no warning does.
+function firstToKnow(task) {
+  const gap = metricOf(task, "flexible_gap");
+  if (gap?.low > 0.01) return `${percent(gap.value)} more are right if the answer is read flexibly: their form is wrong.`;
+  const [failure, number] = task.failures.reduce((most, own) => (own[1] > most[1] ? own : most), ["", 0]);
+  return number ? `Most failures: ${words(failure)}, ${percent(number / task.completions)} of the completions.` : "";
 }
 
 // Each warning: how many completions it is about, the count they are out of, and the text or the key
@@ -82,8 +85,9 @@ const RATE_COLOURS = new Map([
 ]);
 
 function ratesCard(task) {
-  const rows = task.metrics.filter(([name]) => !AT_K.test(name) && !FOLLOWS.test(name)).map(([name, figure]) =>
-    rateBar(words(name), RATE_COLOURS.get(name) ?? "series-5", figure));
-  return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, rows),
+  const rows = foldedRows(task.metrics.filter(([name]) => !isAtK(name)).map(([name, figure]) => ({ name, figures: [figure] })));
+  const bars = rows.map(({ name, also, figures: [figure] }) =>
+    rateBar([name, ...also].map(words).join(" = "), RATE_COLOURS.get(name) ?? "series-5", figure));
+  return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, bars),
     note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
 }

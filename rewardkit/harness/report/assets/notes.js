@@ -69,9 +69,7 @@ function showNotesInList() {
   const { value } = element;
   element.replaceChildren(...noteOptions().map(([name, text]) => make("option", { value: name }, oneLine(text, 60))));
   element.value = value;
-  list.rows.replaceChildren();
-  list.drawn.clear();
-  drawRows();
+  clearRows();
 }
 
 // Goes to the note or the tags of the selected sample; a file says where they can be written.

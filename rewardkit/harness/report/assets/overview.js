@@ -3,7 +3,7 @@
 function openOverview() {
   const names = [...new Set(page.runs.flatMap((run) => run.tasks.map(({ name }) => name)))];
   const empty = names.length ? null : make("p", { class: "dim" }, "No completion has been judged yet.");
-  const sections = [...page.trainings.map(trainingSection), ...names.map(taskSection)].filter(Boolean);
+  const sections = [trainingSection(), ...names.map(taskSection)].filter(Boolean);
   byId("view-summary").replaceChildren(...[lead(), contents(sections), empty, ...sections].filter(Boolean));
 }
 
@@ -23,7 +23,7 @@ function contents(sections) {
 
 function lead() {
   if (page.runs.length > 1) {
-    return make("div", { class: "lead" }, make("h1", {}, isolated(page.heading)),
+    return make("div", { class: "lead" }, make("h1", {}, isolated(page.heading)), ...verdicts(),
       make("ul", { class: "legend" }, ...page.runs.map((run, index) => make("li", {},
         make("span", { class: `key series-${index % 8}`, "aria-hidden": "true" }), isolated(run.name)))));
   }
@@ -33,6 +33,16 @@ function lead() {
   return make("div", { class: "lead" }, make("h1", {}, isolated(title)),
     description ? make("p", {}, isolated(description)) : null,
     run.started ? make("p", {}, dateAndTime(run.started)) : null);
+}
+
+const MOST_VERDICTS = 3;
+
+// What the comparisons show, a sentence for each; of many, those of the best run and of the last.
+function verdicts() {
+  const all = page.comparisons;
+  const best = all.reduce((left, right) => (right.difference.value > left.difference.value ? right : left), all[0]);
+  const chosen = all.length > MOST_VERDICTS ? [...new Set([best, all.at(-1)])] : all;
+  return chosen.map(({ verdict }) => make("p", { class: "verdict" }, isolated(verdict)));
 }
 
 // An ISO time without its seconds, and with UTC for its offset.
@@ -54,13 +64,14 @@ function taskSection(name) {
   const [{ run, task }] = taskRuns;
   const onlyRun = page.runs.length > 1 && !several
     ? make("span", { class: "dim" }, " · ", isolated(run.name)) : null;
+  const curves = checkpointCurves(name);
   const cards = several
-    ? [accuracyByRun(taskRuns), flipsCard(taskRuns), ...checkpointCurves(name),
-      figuresTable(taskRuns), samplesCurve(taskRuns), failuresTable(taskRuns)]
+    ? [curves.length ? null : accuracyByRun(taskRuns), figuresTable(taskRuns), samplesCurve(taskRuns)]
     : [ratesCard(task), samplesCurve(taskRuns), failuresCard(task)];
+  const all = [make("div", { class: "cards" }, ...[...cards, lengthsCard(taskRuns), ...groupCards(taskRuns)].filter(Boolean)),
+    ...taskFigures(taskRuns).filter(Boolean)];
   return make("section", { class: "task" }, make("h2", {}, isolated(name), onlyRun),
-    several ? null : headline(task), ...warnings(taskRuns), ...broken(taskRuns),
-    make("div", { class: "cards" },
-      ...[...cards, lengthsCard(taskRuns), ...groupCards(taskRuns)].filter(Boolean)),
-    ...taskFigures(taskRuns));
+    several ? null : headline(task), ...broken(taskRuns), ...warnings(taskRuns),
+    ...(curves.length ? [make("div", { class: "cards" }, ...curves),
+      make("details", { class: "figures" }, make("summary", {}, "All figures of each run"), ...all)] : all));
 }

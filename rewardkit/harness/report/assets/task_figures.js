@@ -1,6 +1,8 @@
 // The tables, plots and bars that a task defines itself. Those of several runs that have the same kind
 // and title are joined into one.
 
+const MOST_OPEN = 3;
+
 // All figures of a task: joined ones first, then those that only one run has, run by run.
 function taskFigures(taskRuns) {
   const joined = joinedFigures(taskRuns);
@@ -32,7 +34,7 @@ function ownFigures({ task, runName }, runs, joined) {
   if (!figures.length) return null;
   const cards = make("div", { class: "cards" },
     ...figures.map((figure) => figureCard([{ figure, runName }], card)));
-  if (runs < MOST_BARS) return cards;
+  if (runs < MOST_OPEN) return cards;
   return make("details", { class: "figures" },
     make("summary", {}, "Figures of ", isolated(runName)), cards);
 }
