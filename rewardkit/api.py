@@ -143,17 +143,20 @@ def compare(
     *runs: str | os.PathLike[str],
     task: str | None = None,
     metric: str = "accuracy",
+    cluster: str | None = None,
 ) -> Comparisons:
     """Compare runs with a baseline, problem by problem; each is the folder of a run or of several.
 
-    `task` and `metric` are those of `rewardkit compare`. The list prints as the command's tables,
-    and a notebook shows them. RunMismatch where the runs' data differ or a run is unfinished.
+    `task`, `metric` and `cluster` are those of `rewardkit compare`. The list prints as the
+    command's tables, and a notebook shows them. RunMismatch where the runs' data differ or a run is
+    unfinished.
     """
     from rewardkit.harness.results.comparison import compare as compare_runs
     from rewardkit.harness.results.comparison_tables import Comparisons
 
     folders = [Path(run) for run in runs]
-    return Comparisons(compare_runs(Path(baseline), folders, task=task, metric=metric))
+    found = compare_runs(Path(baseline), folders, task=task, metric=metric, cluster=cluster)
+    return Comparisons(found)
 
 
 @overload

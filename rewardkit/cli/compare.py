@@ -56,14 +56,15 @@ def compare_command(
         float, typer.Option(help="The loss that --fail-if-worse tolerates, such as 0.01.")
     ] = 0.0,
     *,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Compare runs with a baseline, problem by problem.
 
     Prints the difference with its 95% interval, the p-value, and which problems changed.
     """
-    from rewardkit.harness.results.comparison import compare
-    from rewardkit.harness.results.comparison_tables import comparison_tables
+    from rewardkit.harness.results.comparison import compare, forecast
+    from rewardkit.harness.results.comparison_tables import comparison_tables, forecast_lines
     from rewardkit.harness.results.run_folder import find_runs
     from rewardkit.text.console import console
 
@@ -74,9 +75,15 @@ def compare_command(
         if not detect > 0:
             raise UsageError(f"--detect is {detect}; it must be above 0")
         if len(folders := find_runs([baseline, *(runs or ())])) == 1:
-            _print_forecast(folders[0], detect, task=task, metric=metric, as_json=as_json)
+            forecasts = forecast(folders[0], detect, task=task, metric=metric, cluster=cluster)
+            if as_json:
+                _print_json(forecasts)
+            else:
+                echo("\n".join(line for one in forecasts for line in forecast_lines(one)))
             return
-    comparisons = compare(baseline, runs or (), task=task, metric=metric, detect=detect)
+    comparisons = compare(
+        baseline, runs or (), task=task, metric=metric, detect=detect, cluster=cluster
+    )
     if margin > 1 and any(comparison.kind == "share" for comparison in comparisons):
         raise UsageError(f"--margin is {margin}; shares differ by at most 1, such as 0.01")
     if as_json:
@@ -94,17 +101,3 @@ def compare_command(
 
 def _print_json(results: Sequence[TaskComparison | Forecast]) -> None:
     echo(json.dumps([result.as_json() for result in results], ensure_ascii=False))
-
-
-def _print_forecast(
-    run: Path, detect: float, *, task: str | None, metric: str, as_json: bool
-) -> None:
-    """Print how much data the difference `detect` needs, estimated from one run."""
-    from rewardkit.harness.results.comparison import forecast as forecast_tasks
-    from rewardkit.harness.results.comparison_tables import forecast_lines
-
-    forecasts = forecast_tasks(run, detect, task=task, metric=metric)
-    if as_json:
-        _print_json(forecasts)
-    else:
-        echo("\n".join(line for forecast in forecasts for line in forecast_lines(forecast)))

@@ -98,6 +98,7 @@ def score_command(
     limit: int | None,
     shuffle: int | None,
     id: tuple[str, ...],
+    cluster: str | None,
     task_args: Mapping[str, Any],
     reference_field: str | None,
     thinking: Thinking | None,
@@ -153,6 +154,7 @@ def score_command(
         command=tuple(sys.argv),
         shard=Shard.parse(shard) if shard else None,
         subset=Subset(limit=limit, shuffle=shuffle, id=id),
+        cluster=cluster,
     )
     judging: dict[str, Any] = {
         "thinking": thinking,

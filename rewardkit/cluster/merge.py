@@ -265,16 +265,19 @@ def _tasks(
 
 def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSummary:
     tasks, group_by, timeouts = _tasks(folder, shards[0].record)
+    cluster = shards[0].record["settings"].get("cluster")
     tally = Tally()
 
     def counted() -> Iterator[CompletionRow]:
         """The rows in the order of the file; none stays in memory."""
         for _, _, row in heapq.merge(*map(_in_file_order, shards), key=lambda one: one[:2]):
-            tally.add(row, group_by[row.task])
+            tally.add(row, (*group_by[row.task], *filter(None, [cluster])))
             yield row
 
     _replace_rows(folder, counted())
-    summaries = summarise_tally(tally, tasks, group_by, timeouts, folder.path / SAMPLES)
+    summaries = summarise_tally(
+        *(tally, tasks, group_by, timeouts), samples=folder.path / SAMPLES, cluster=cluster
+    )
     summary = RunSummary(summaries, folder.path, judges=run_totals(folder.read_record()))
     folder.write_summary(summary.as_json())
     return summary
@@ -287,8 +290,8 @@ def _merge_evaluation(folder: RunFolder, shards: Sequence[FinishedShard]) -> Run
         first.refuse(f"its {RUN} has no settings.max_errors")
     rows = evaluated_rows(shards, list(group_by))
     _replace_rows(folder, rows)
-    summaries = summarise_tasks(rows, tasks, group_by, timeouts)
     settings = first.record["settings"]
+    summaries = summarise_tasks(rows, tasks, group_by, timeouts, settings.get("cluster"))
     failures = shortcomings(
         summaries,
         max_errors=settings["max_errors"],

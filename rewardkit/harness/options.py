@@ -237,6 +237,14 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     id: Annotated[
         tuple[str, ...], _what("Take the problem with this id; repeatable.", metavar="NAME")
     ] = ()
+    cluster: Annotated[
+        str | None,
+        _what(
+            "The column of problems that depend on each other, such as their passage: intervals "
+            "take its values as trials.",
+            metavar="COLUMN",
+        ),
+    ] = None
     task_args: Annotated[Mapping[str, Any], _what("A parameter of the task; repeatable.")] = field(
         default_factory=dict
     )

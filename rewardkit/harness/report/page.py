@@ -242,6 +242,8 @@ def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
         "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
         "figures": [_figure(figure) for figure in task["figures"]],
         "broken": task.get("broken", ""),
+        "cluster": task.get("cluster", ""),
+        "clusters": task.get("clusters", 0),
     }
 
 

@@ -219,7 +219,8 @@ def _task_summaries(
         name: task.get("timeout") or task.get("judging", {}).get("timeout")
         for name, task in task_records.items()
     }
-    summaries = summarise_tasks(rows, tasks, group_by, timeouts)
+    cluster = record.get("settings", {}).get("cluster")
+    summaries = summarise_tasks(rows, tasks, group_by, timeouts, cluster)
     return {name: summary.as_json() for name, summary in summaries.items()}
 
 

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rewardkit.harness.results.completion_row import CompletionRow
-from rewardkit.harness.results.metric import Metric, interval_of_means, seed_spread
+from rewardkit.harness.results.metric import Clusters, Metric, interval_of_means, seed_spread
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
@@ -235,7 +235,9 @@ def _representatives(
     return chosen
 
 
-def multi_sample_metrics(judged: Sequence[CompletionRow], same: SameAnswers) -> dict[str, Metric]:
+def multi_sample_metrics(
+    judged: Sequence[CompletionRow], same: SameAnswers, cluster: str | None = None
+) -> dict[str, Metric]:
     """The metrics of k completions, for problems of which some have several; else none.
 
     With n the most judged completions of any problem: pass@k, pass^k and maj@k for the k of
@@ -243,18 +245,21 @@ def multi_sample_metrics(judged: Sequence[CompletionRow], same: SameAnswers) -> 
     `seed_spread`. Each is a mean over problems with its interval over problems. Problems with
     fewer than k judged completions are left out of it; its `count` is the number of problems in
     it. avg@n is the accuracy over the problems with n, with its interval. A problem's rows
-    are next to each other in `judged`.
+    are next to each other in `judged`; `cluster` is the column of the problems' clusters.
     """
     problems = [list(rows) for _, rows in groupby(judged, key=attrgetter("id"))]
     most = max(map(len, problems), default=0)
     if most < 2:
         return {}
+    clusters = None if cluster is None else [rows[0].columns[cluster] for rows in problems]
     counts = [(sum(bool(row.verdict.correct) for row in rows), len(rows)) for rows in problems]
-    metrics = dict(_over_choices(counts, most))
-    full = [(correct, count) for correct, count in counts if count == most]
-    metrics[f"avg@{most}"] = _metric_at_k(full, 1, lambda correct, count: correct / count)
+    metrics = dict(_over_choices(counts, most, clusters))
+    metrics[f"avg@{most}"] = _metric(
+        {number: correct / most for number, (correct, count) in enumerate(counts) if count == most},
+        *(1, [count for _, count in counts], clusters),
+    )
     if _has_votes(judged):
-        metrics |= _majority_at_k(ballots(problems, same), most)
+        metrics |= _majority_at_k(ballots(problems, same), most, clusters)
         metrics[f"cons@{most}"] = metrics[f"maj@{most}"]
     spread = seed_spread([[float(bool(row.verdict.correct)) for row in rows] for rows in problems])
     return metrics if spread is None else metrics | {"seed_spread": spread}
@@ -292,36 +297,42 @@ def _powers_of_two(first: int, last: int) -> list[int]:
     return [2**power for power in range(first.bit_length() - 1, last.bit_length())]
 
 
-def _over_choices(counts: Counts, most: int) -> Iterator[tuple[str, Metric]]:
+def _over_choices(
+    counts: Counts, most: int, clusters: Clusters = None
+) -> Iterator[tuple[str, Metric]]:
     """The metrics of k completions that follow from how many are right."""
+
+    def metric(k: int, estimator: Callable[[int, int], float]) -> Metric:
+        enough = {at: estimator(*one) for at, one in enumerate(counts) if one[1] >= k}
+        return _metric(enough, k, [count for _, count in counts], clusters)
+
     for k in reported_k(most):
-        yield f"pass@{k}", _metric_at_k(counts, k, partial(pass_at, k))
+        yield f"pass@{k}", metric(k, partial(pass_at, k))
     for k in reported_k(most):
-        yield f"pass^{k}", _metric_at_k(counts, k, partial(all_right, k))
+        yield f"pass^{k}", metric(k, partial(all_right, k))
     for k in dict.fromkeys([*_powers_of_two(2, most), most]):
         for share in THRESHOLDS:
-            yield f"g-pass@{k}_{share:g}", _metric_at_k(counts, k, partial(g_pass_at, k, share))
-        yield f"mg-pass@{k}", _metric_at_k(counts, k, partial(mean_g_pass_at, k))
+            yield f"g-pass@{k}_{share:g}", metric(k, partial(g_pass_at, k, share))
+        yield f"mg-pass@{k}", metric(k, partial(mean_g_pass_at, k))
 
 
-def _metric_at_k(counts: Counts, k: int, estimator: Callable[[int, int], float]) -> Metric:
-    """`estimator` computes a problem's value from how many are right and how many there are."""
-    enough = [(correct, count) for correct, count in counts if count >= k]
-    return _metric([estimator(*one) for one in enough], k, [count for _, count in enough])
-
-
-def _majority_at_k(votes: Sequence[Ballot], most: int) -> Iterator[tuple[str, Metric]]:
+def _majority_at_k(
+    votes: Sequence[Ballot], most: int, clusters: Clusters = None
+) -> Iterator[tuple[str, Metric]]:
     ks = tuple(reported_k(most))
     values = [
         majorities(tuple(k for k in ks if k <= ballot.completions), *ballot) for ballot in votes
     ]
     for place, k in enumerate(ks):
-        enough = [index for index, of_ballot in enumerate(values) if len(of_ballot) > place]
-        counts = [votes[index].completions for index in enough]
-        yield f"maj@{k}", _metric([values[index][place] for index in enough], k, counts)
+        enough = {at: own[place] for at, own in enumerate(values) if len(own) > place}
+        yield f"maj@{k}", _metric(enough, k, [ballot.completions for ballot in votes], clusters)
 
 
-def _metric(values: Sequence[float], k: int, counts: Sequence[int]) -> Metric:
-    """The mean over problems; n completions of a problem count for at most n / k trials of k."""
-    low, high = interval_of_means(values, sum(counts) / k)
-    return Metric(fmean(values), low, high, len(values))
+def _metric(
+    values: Mapping[int, float], k: int, counts: Sequence[int], clusters: Clusters
+) -> Metric:
+    """The mean over the problems with a value, by number; n completions of a problem count for at
+    most n / k trials of k."""
+    most, means = sum(counts[problem] for problem in values) / k, [*values.values()]
+    own = clusters and [clusters[problem] for problem in values]
+    return Metric(fmean(means), *interval_of_means(means, most, own), len(means))

@@ -19,7 +19,6 @@ from rewardkit.harness.results.documents import planned_completions
 from rewardkit.harness.results.files import finite
 from rewardkit.harness.results.measure import Measure, general_measures, scale_of
 from rewardkit.harness.results.metric import (
-    Groups,
     Metric,
     PairedDifference,
     Scale,
@@ -34,6 +33,7 @@ from rewardkit.harness.results.metric import (
 from rewardkit.harness.results.names import PART
 from rewardkit.harness.results.rates import components
 from rewardkit.harness.results.run_folder import RUN, RunFolder, find_runs
+from rewardkit.harness.results.summary import require_cluster
 from rewardkit.protocols import extras
 
 _AT_K = re.compile(r"(pass[@^])([1-9][0-9]{0,5})")
@@ -126,6 +126,8 @@ class Problem:
     """Its group in each grouping column of the run."""
     values: dict[int, float | None] = field(default_factory=dict)
     """The value of each completion by its index, or one value for all; None without a value."""
+    cluster: str | None = None
+    """Its cluster, if the intervals are clustered."""
 
     @property
     def group(self) -> list[float]:
@@ -143,10 +145,11 @@ class ComparedRun:
     measures: RunMeasures
 
 
-def read_run(path: Path, metric: str) -> ComparedRun:
+def read_run(path: Path, metric: str, cluster: str | None = None) -> ComparedRun:
     """Read the run in the folder `path`, with the values of a metric.
 
-    RunMismatch if there is none or it is unfinished; UsageError for values that can't be averaged.
+    `cluster` is the column of the problems' clusters. RunMismatch if there is no run or it is
+    unfinished; UsageError for values that can't be averaged, or a row without that column.
     """
     record = RunFolder(path).read_record()
     if not record:
@@ -163,6 +166,9 @@ def read_run(path: Path, metric: str) -> ComparedRun:
                 | {name: row.columns[name] for name in QUESTION_COLUMNS if name in row.columns},
                 {name: str(row.columns.get(name, "")) for name in group_by},
             )
+            if cluster is not None:
+                require_cluster(cluster, row.columns, f"the problem {row.id!r} in {path}")
+                problems[row.id].cluster = str(row.columns[cluster])
         problems[row.id].values[row.index] = measures.value_of(row)  # a later row of a key replaces
     _refuse_unfinished(path, record, tasks)
     if measures.at_k:
@@ -235,20 +241,26 @@ def by_group(
     problems: Mapping[str, Problem], pairs: Mapping[str, Pair], scale: Scale
 ) -> Iterator[GroupComparison]:
     """Compare each group of each column that the run's figures are grouped by."""
-    members: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for name, pair in pairs.items():
+    members: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in pairs:
         for member in problems[name].groups.items():
-            members[member].append(pair)
+            members[member].append(name)
     for (column, group), own in sorted(members.items()):
-        old, new = [pair[0] for pair in own], [pair[1] for pair in own]
+        old, new = [pairs[name][0] for name in own], [pairs[name][1] for name in own]
         yield GroupComparison(
             column,
             group,
             len(own),
             fmean(map(fmean, old)),
             fmean(map(fmean, new)),
-            *scale.paired_interval(old, new),
+            *scale.paired_interval(old, new, clusters_of(problems[name] for name in own)),
         )
+
+
+def clusters_of(problems: Iterable[Problem]) -> list[str] | None:
+    """The clusters of the problems; None if they have none."""
+    clusters = [problem.cluster for problem in problems]
+    return [str(one) for one in clusters] if clusters and None not in clusters else None
 
 
 @dataclass(frozen=True)
@@ -295,22 +307,23 @@ def power_of(variance: float, problems: int, difference: float, scale: Scale) ->
     )
 
 
-def forecast(path: Path, difference: float, *, task: str | None, metric: str) -> list[Forecast]:
+def forecast(
+    path: Path, difference: float, *, task: str | None, metric: str, cluster: str | None = None
+) -> list[Forecast]:
     """Forecast a comparison that should find `difference`, on each task of a run or only on one.
 
     RunMismatch if the run lacks the task or has too few values of the metric.
     """
-    run = read_run(path, metric)
+    run = read_run(path, metric, recorded_cluster([path], cluster))
     if task is not None and task not in run.tasks:
         raise RunMismatch(f"{path} has no task {task!r}; it has {', '.join(run.tasks) or 'none'}")
     measures = run.measures.in_tasks([name for name in run.tasks if task in (None, name)])
     forecasts = []
     for name, measure in measures.items():
-        values = [problem.group for problem in run.tasks[name].values()]
-        groups = [group for group in values if group]
-        if len(groups) >= scale_of(measure).fewest:
+        problems = [problem for problem in run.tasks[name].values() if problem.group]
+        if _trials(problems) >= scale_of(measure).fewest:
             check_difference(difference, measure)
-            forecasts.append(_forecast(run, name, groups, measure=measure, difference=difference))
+            forecasts.append(_forecast(run, name, problems, measure=measure, difference=difference))
     if not forecasts:
         where = f" in the task {task!r}" if task else ""
         raise RunMismatch(f"{path} has too few values of {metric}{where}")
@@ -327,9 +340,16 @@ def check_difference(difference: float, measure: Measure) -> None:
 
 
 def _forecast(
-    run: ComparedRun, task: str, groups: Groups, *, measure: Measure, difference: float
+    run: ComparedRun,
+    task: str,
+    problems: Sequence[Problem],
+    *,
+    measure: Measure,
+    difference: float,
 ) -> Forecast:
-    completions, scale = fmean(map(len, groups)), scale_of(measure)
+    groups, scale = [problem.group for problem in problems], scale_of(measure)
+    completions = fmean(map(len, groups))
+    variance = pilot_variance(groups, scale, clusters_of(problems))
     return Forecast(
         task=task,
         metric=run.measures.metric,
@@ -339,7 +359,7 @@ def _forecast(
         completions=None if run.measures.at_k else completions,
         value=fmean(map(fmean, groups)),
         seed_spread=seed_spread(groups, scale),
-        power=power_of(pilot_variance(groups, scale), len(groups), difference, scale),
+        power=power_of(variance, len(groups), difference, scale),
     )
 
 
@@ -387,6 +407,8 @@ class TaskComparison:
     groups: Sequence[GroupComparison]
     differs_in: Sequence[str]
     """Fingerprint entries for this task whose values differ between the runs."""
+    clusters: int | None = None
+    """The number of clusters that the intervals and the test take as trials; None: problems."""
 
     @property
     def relative_change(self) -> float | None:
@@ -425,15 +447,18 @@ def compare_task(
     pairs = {name: (before[name].group, after[name].group) for name in before}
     kept = {name: pair for name, pair in pairs.items() if all(pair)}
     scale = scale_of(measure)
-    if len(kept) < scale.fewest:
+    problems = [before[name] for name in kept]
+    trials, clusters = _trials(problems), clusters_of(problems)
+    if trials < scale.fewest:
+        what = "problem" if clusters is None else "cluster of problems"
         raise RunMismatch(
-            f"{len(kept) or 'no'} problem of {task} has a value of {metric} in both {first.label} "
+            f"{trials or 'no'} {what} of {task} has a value of {metric} in both {first.label} "
             f"and {second.label}; only {measure.defined_for} have one"
         )
     if detect is not None:
         check_difference(detect, measure)
     old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
-    change = difference(old, new, scale.paired_interval)
+    change = difference(old, new, scale, clusters)
     sought = change.value if detect is None else detect
     better, worse = _flips(kept, measure)
     return TaskComparison(
@@ -448,17 +473,24 @@ def compare_task(
         left_out=len(pairs) - len(kept),
         completions=_counts(sides, lambda problem: len(problem.values)),
         with_value=_counts(sides, lambda problem: len(problem.group)),
-        baseline_value=scale.mean(old),
-        run_value=scale.mean(new),
+        baseline_value=scale.mean(old, clusters),
+        run_value=scale.mean(new, clusters),
         difference=change,
         p_adjusted=change.p_value,
-        power=power_of(paired_variance(old, new, scale), len(kept), sought, scale),
+        power=power_of(paired_variance(old, new, scale, clusters), len(kept), sought, scale),
         seed_spreads=(seed_spread(old, scale), seed_spread(new, scale)),
         better=better,
         worse=worse,
         groups=list(by_group(before, kept, scale)),
         differs_in=_differing(first, second, task),
+        clusters=None if clusters is None else trials,
     )
+
+
+def _trials(problems: Sequence[Problem]) -> int:
+    """The number of clusters; where problems have none, the number of problems."""
+    clusters = clusters_of(problems)
+    return len(problems) if clusters is None else len(set(clusters))
 
 
 def _counts(
@@ -496,23 +528,34 @@ def compare(
     task: str | None = None,
     metric: str = "accuracy",
     detect: float | None = None,
+    cluster: str | None = None,
 ) -> list[TaskComparison]:
     """Compare each run with the baseline, on each task that both have or only on `task`.
 
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
     baseline. Each comparison's power is about the difference `detect`, or about the observed one.
-    Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
+    Intervals and tests are clustered by the column `cluster`, by default the first that a run
+    records. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
     unknown metric, with the known ones, or a missing run.
     """
     folder, *others = find_runs([baseline, *runs])
     if not others:
         raise UsageError(f"{folder} is one run; name another to compare it with")
-    first = read_run(folder, metric)
+    cluster = recorded_cluster([folder, *others], cluster)
+    first = read_run(folder, metric, cluster)
     return _adjusted(
         comparison
         for path in others
-        for comparison in _with_baseline(first, read_run(path, metric), task, detect)
+        for comparison in _with_baseline(first, read_run(path, metric, cluster), task, detect)
     )
+
+
+def recorded_cluster(folders: Iterable[Path], given: str | None = None) -> str | None:
+    """The column of clusters that is given, or the first that a run's record names."""
+    if given is not None:
+        return given
+    records = (RunFolder(folder).read_record() for folder in folders)
+    return next(filter(None, (one.get("settings", {}).get("cluster") for one in records)), None)
 
 
 def compare_comparable(
@@ -522,12 +565,14 @@ def compare_comparable(
     comparisons: list[TaskComparison] = []
     errors: list[str] = []
     try:
-        first = read_run(baseline, "accuracy")
+        cluster = recorded_cluster([baseline, *runs])
+        first = read_run(baseline, "accuracy", cluster)
     except (RunMismatch, UsageError) as error:
         return [], [str(error)]
     for path in runs:
         try:
-            comparisons += _with_baseline(first, read_run(path, "accuracy"), None, None)
+            second = read_run(path, "accuracy", cluster)
+            comparisons += _with_baseline(first, second, None, None)
         except (RunMismatch, UsageError) as error:
             errors.append(str(error))
     return _adjusted(comparisons), errors

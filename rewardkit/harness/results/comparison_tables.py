@@ -154,6 +154,8 @@ def _problems(of_task: Sequence[TaskComparison]) -> str:
 def _details(comparison: TaskComparison, most: int) -> Iterator[str]:
     change = comparison.difference
     yield f"{_verdict(comparison)}; {change.test}, p {_probability(change.p_value)}"
+    if comparison.clusters is not None:
+        yield f"intervals and test over {counted(comparison.clusters, 'cluster')} of problems"
     if comparison.kind == "amount" and comparison.relative_change is not None:
         yield f"{comparison.relative_change:+.1%} of the baseline's {words(comparison.metric)}"
     if comparison.p_adjusted != change.p_value:

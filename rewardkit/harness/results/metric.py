@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, groupby, islice
 from operator import itemgetter, ne
@@ -22,6 +23,9 @@ LARGEST = 1e150
 Groups = Sequence[Sequence[float]]
 """For each problem, the values of its completions; no group is empty."""
 
+Clusters = Sequence[Hashable] | None
+"""For each problem, its cluster; None: the problems don't depend on each other."""
+
 Interval = tuple[float, float]
 
 
@@ -38,15 +42,34 @@ class Metric:
     count: int
 
 
-def mean(values: Sequence[float], problems: Sequence[int]) -> Metric:
+def mean(values: Sequence[float], problems: Sequence[int], clusters: Clusters = None) -> Metric:
     """The mean over problems of each problem's mean value; values are in [0, 1].
 
-    `problems` holds the problem of each value; a problem's values are next to each other. The
-    trials of the interval are problems, not completions.
+    `problems` holds the number of each value's problem; a problem's values are next to each other.
+    The trials of the interval are problems, not completions. `clusters` are by the number of the
+    problem.
     """
     means = _means(values, problems)
-    low, high = interval_of_group_means(means, values)
+    own = clusters and [clusters[problem] for problem, _ in groupby(problems)]
+    low, high = interval_of_group_means(means, values, own)
     return Metric(fmean(means), low, high, len(values))
+
+
+def cluster_values(means: Sequence[float], clusters: Clusters) -> Sequence[float]:
+    """One value for each cluster of problems, which stand for independent trials in an interval.
+
+    Their mean is the mean x̄ of all n problems, and their variance, over the number of clusters, is
+    the clustered variance of x̄ without a correction for few clusters (CR0):
+    Σ_c (Σ_{i in c} (x_i − x̄))² / n². K.-Y. Liang and S. L. Zeger, Biometrika 73 (1986) 13; for
+    evaluations E. Miller, Adding Error Bars to Evals, arXiv:2411.00640 (2024), section 2.2.
+    """
+    if clusters is None:
+        return means
+    middle, totals = fmean(means), defaultdict[Hashable, float](float)
+    for value, cluster in zip(means, clusters, strict=True):
+        totals[cluster] += value - middle
+    size = len(means) / len(totals)
+    return [middle + total / size for total in totals.values()]
 
 
 def _means(values: Sequence[float], problems: Sequence[int]) -> Sequence[float]:
@@ -94,67 +117,77 @@ def clopper_pearson(errors: int, count: int) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def clustered_interval(groups: Groups) -> Interval:
+def clustered_interval(groups: Groups, clusters: Clusters = None) -> Interval:
     """The interval of the mean over groups of each group's mean, for values in [0, 1].
 
     The values of one group depend on each other; all groups have the same weight.
     """
     values = [value for group in groups for value in group]
-    return interval_of_group_means(group_means(groups), values)
+    return interval_of_group_means(group_means(groups), values, clusters)
 
 
-def interval_of_group_means(means: Sequence[float], values: Sequence[float]) -> Interval:
+def interval_of_group_means(
+    means: Sequence[float], values: Sequence[float], clusters: Clusters = None
+) -> Interval:
     """The interval of the mean of groups' means; `values` are the values of all groups.
 
     The values of a group are not independent trials, so they count for no more trials than
-    independent ones would.
+    independent ones would; nor do the groups of a cluster.
     """
     rate = fmean(values)
     spread = math.fsum((value - rate) ** 2 for value in values) / len(values)
     most = rate * (1 - rate) * len(values) / spread if spread else math.inf
-    return interval_of_means(means, most)
+    return interval_of_means(means, most, clusters)
 
 
-def interval_of_means(means: Sequence[float], most: float) -> Interval:
+def interval_of_means(means: Sequence[float], most: float, clusters: Clusters = None) -> Interval:
     """The interval of the mean of independent values in [0, 1], each a mean or an expectation.
 
     Wilson's interval for the number of trials that would have the variance of the values, at most
     `most`: n · p(1 − p) / s² for n values of mean p and variance s² (L. Kish, Survey Sampling,
     1965: the effective sample size). For values 0 and 1 this is n, Wilson's own. CAUTION values of
     the largest variance, p(1 − p), are added to s², since a few values may be close by chance.
+    With clusters the values are those of `cluster_values`, and the trials no more than without.
     """
-    rate, count = fmean(means), len(means)
-    widest = rate * (1 - rate)
+    rate = fmean(means)
+    trials = min(_trials(rate, means), _trials(rate, cluster_values(means, clusters)))
+    return wilson(rate, min(most, trials))
+
+
+def _trials(rate: float, means: Sequence[float]) -> float:
+    count, widest = len(means), rate * (1 - rate)
     if widest == 0:
-        return wilson(rate, count)
+        return count
     spread = (sum_of_squares(means) + CAUTION * widest) / (count + CAUTION)
-    return wilson(rate, min(most, widest * count / spread))
+    return widest * count / spread
 
 
-def pooled_mean(groups: Groups) -> Metric:
+def pooled_mean(groups: Groups, clusters: Clusters = None) -> Metric:
     """The mean of all groups' values, in [0, 1], where a group with more values weighs more.
 
     The interval is that of a ratio of sums, by linearisation, with groups as trials (W. G. Cochran,
     Sampling Techniques, 1977, section 9A): with groups of one size, that of `clustered_interval`.
     """
     values = [value for group in groups for value in group]
-    rate, size = fmean(values), len(values) / len(groups)
-    means = [rate + (math.fsum(group) - rate * len(group)) / size for group in groups]
-    return Metric(rate, *interval_of_group_means(means, values), len(values))
+    means = cluster_values(values, [number for number, group in enumerate(groups) for _ in group])
+    return Metric(fmean(values), *interval_of_group_means(means, values, clusters), len(values))
 
 
-def paired_interval(baseline: Groups, other: Groups) -> Interval:
+def paired_interval(baseline: Groups, other: Groups, clusters: Clusters = None) -> Interval:
     """The 95% interval of the difference of two means in [0, 1] over the same problems.
 
     It combines the intervals of the two means with their correlation (method of variance estimates
     recovery: G. Y. Zou and A. Donner, Stat. Med. 27 (2008) 1693). With one completion per problem
-    it is R. G. Newcombe's method 10 (Stat. Med. 17 (1998) 2635), with his correction.
+    it is R. G. Newcombe's method 10 (Stat. Med. 17 (1998) 2635), with his correction. With
+    clusters, the correlation is that of the clusters.
     """
     before, after = group_means(baseline), group_means(other)
     first, second = fmean(before), fmean(after)
-    first_low, first_high = clustered_interval(baseline)
-    second_low, second_high = clustered_interval(other)
-    correlation = _correlation(before, after)
+    first_low, first_high = clustered_interval(baseline, clusters)
+    second_low, second_high = clustered_interval(other, clusters)
+    correlation = _correlation(
+        cluster_values(before, clusters), cluster_values(after, clusters), len(before)
+    )
 
     def reach(down: float, up: float) -> float:
         return math.sqrt(max(0.0, down * down - 2 * correlation * down * up + up * up))
@@ -165,8 +198,9 @@ def paired_interval(baseline: Groups, other: Groups) -> Interval:
     return max(-1.0, low), min(1.0, high)
 
 
-def _correlation(before: Sequence[float], after: Sequence[float]) -> float:
-    """Pearson's correlation; a positive covariance is reduced by 1/(2n), at most to 0."""
+def _correlation(before: Sequence[float], after: Sequence[float], problems: int) -> float:
+    """Pearson's correlation; a positive sum of products over the problems is reduced by 1/2, at
+    most to 0."""
     count = len(before)
     spread = pstdev(before) * pstdev(after)
     if spread == 0:
@@ -175,18 +209,18 @@ def _correlation(before: Sequence[float], after: Sequence[float]) -> float:
     products = ((old - first) * (new - second) for old, new in zip(before, after, strict=True))
     covariance = math.fsum(products) / count
     if covariance > 0:
-        covariance = max(0.0, covariance - 1 / (2 * count))
+        covariance = max(0.0, covariance - count / (2 * problems**2))
     return max(-1.0, min(1.0, covariance / spread))
 
 
-def amount_interval(groups: Groups) -> Interval:
+def amount_interval(groups: Groups, clusters: Clusters = None) -> Interval:
     """The interval of the mean over groups of each group's mean, for values from 0 to `LARGEST`.
 
     Student's t for the logarithm of the mean m, whose standard error is s / (m √n) by the delta
     method: from m / f to m · f, with f = exp(t · s / (m √n)). It is never below 0, and longer
-    above the mean than below, as amounts are. From 0 to infinity for a single group.
+    above the mean than below, as amounts are. From 0 to infinity for a single group or cluster.
     """
-    means = group_means(groups)
+    means = cluster_values(group_means(groups), clusters)
     if len(means) < 2:
         return 0.0, math.inf
     mean = fmean(means)
@@ -196,13 +230,13 @@ def amount_interval(groups: Groups) -> Interval:
     return mean / factor, mean * factor
 
 
-def paired_amount_interval(baseline: Groups, other: Groups) -> Interval:
+def paired_amount_interval(baseline: Groups, other: Groups, clusters: Clusters = None) -> Interval:
     """The interval of the difference of two means over the same groups.
 
-    Student's t over the groups' own differences, unbounded for a single group.
+    Student's t over the differences of groups, or of clusters; unbounded for a single one.
     """
     pairs = zip(group_means(baseline), group_means(other), strict=True)
-    changes = [after - before for before, after in pairs]
+    changes = cluster_values([after - before for before, after in pairs], clusters)
     if len(changes) < 2:
         return -math.inf, math.inf
     change, reach = fmean(changes), _reach(changes)
@@ -226,17 +260,18 @@ class Scale:
     """Upper bound of the values."""
     fewest: int
     """Minimum number of problems for an interval."""
-    interval: Callable[[Groups], Interval]
+    interval: Callable[[Groups, Clusters], Interval]
     """The 95% interval of a mean."""
-    paired_interval: Callable[[Groups, Groups], Interval]
+    paired_interval: Callable[[Groups, Groups, Clusters], Interval]
     """The 95% interval of the difference of two means over the same problems."""
     variance: Callable[[float, int, Sequence[float]], float]
     """The variance of a problem's value, or of its difference between runs: from the sum of squared
     deviations, the number of problems, and the mean of each run."""
 
-    def mean(self, groups: Groups) -> Metric:
+    def mean(self, groups: Groups, clusters: Clusters = None) -> Metric:
         """The mean over groups of each group's mean, with its interval."""
-        return Metric(fmean(group_means(groups)), *self.interval(groups), sum(map(len, groups)))
+        interval = self.interval(groups, clusters)
+        return Metric(fmean(group_means(groups)), *interval, sum(map(len, groups)))
 
 
 def _share_variance(squares: float, count: int, means: Sequence[float]) -> float:
@@ -272,18 +307,24 @@ class PairedDifference:
 
 
 def difference(
-    baseline: Groups, other: Groups, interval: Callable[[Groups, Groups], Interval]
+    baseline: Groups, other: Groups, scale: Scale, clusters: Clusters = None
 ) -> PairedDifference:
     """How much higher `other` is; both hold the same problems in the same order, at least one.
 
-    `interval` computes the 95% interval. The p-value is two-sided: McNemar's exact test if each
-    problem has one completion in each run and all values are 0 or 1; otherwise a permutation test
-    over the problems' mean values.
+    The p-value is two-sided: McNemar's exact test if each problem has one completion in each run
+    and all values are 0 or 1; otherwise a permutation test over the problems' mean values. With
+    clusters, it exchanges the runs cluster by cluster.
     """
     before, after = group_means(baseline), group_means(other)
-    low, high = interval(baseline, other)
+    low, high = scale.paired_interval(baseline, other, clusters)
     single = all(len(group) == 1 for group in (*baseline, *other))
-    if single and set(before) | set(after) <= {0.0, 1.0}:
+    if clusters is not None and len(set(clusters)) < len(before):
+        sums = defaultdict[Hashable, float](float)
+        for cluster, old, new in zip(clusters, before, after, strict=True):
+            sums[cluster] += new - old
+        p_value = permutation([0.0] * len(sums), [*sums.values()])
+        test = "paired permutation of clusters"
+    elif single and set(before) | set(after) <= {0.0, 1.0}:
         p_value, test = mcnemar(before, after), "McNemar, exact"
     else:
         p_value, test = permutation(before, after), "paired permutation"
@@ -350,7 +391,8 @@ def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
         return None
     count = len(variances)
     # a variance of values in [0, 1] is at most 1/2, so its double is in [0, 1]
-    low, high = scale.interval([[min(scale.largest, 2 * variance)] for variance in variances])
+    doubles = [[min(scale.largest, 2 * variance)] for variance in variances]
+    low, high = scale.interval(doubles, None)
     return Metric(
         math.sqrt(fmean(variances) / count),
         math.sqrt(low / 2 / count),
@@ -366,20 +408,33 @@ _REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) + NormalDist().inv_cdf(POWER
 """How many standard errors a difference must be, to be found with this level and power."""
 
 
-def paired_variance(baseline: Groups, other: Groups, scale: Scale) -> float:
-    """The variance of a problem's difference between two runs over the same problems."""
+def paired_variance(
+    baseline: Groups, other: Groups, scale: Scale, clusters: Clusters = None
+) -> float:
+    """The variance of a problem's difference between two runs over the same problems.
+
+    With clusters it is n times the clustered variance of the mean of n differences.
+    """
     before, after = group_means(baseline), group_means(other)
     changes = [new - old for old, new in zip(before, after, strict=True)]
-    return scale.variance(sum_of_squares(changes), len(changes), [fmean(before), fmean(after)])
+    return _problem_variance(changes, clusters, scale, [fmean(before), fmean(after)])
 
 
-def pilot_variance(groups: Groups, scale: Scale) -> float:
+def _problem_variance(
+    values: Sequence[float], clusters: Clusters, scale: Scale, means: Sequence[float]
+) -> float:
+    trials = cluster_values(values, clusters)
+    variance = scale.variance(sum_of_squares(trials), len(trials), means)
+    return variance * len(values) / len(trials)
+
+
+def pilot_variance(groups: Groups, scale: Scale, clusters: Clusters = None) -> float:
     """The variance of a problem's difference from a run of a model that finds other problems hard.
 
     This is cautious: two models that find the same problems hard differ less.
     """
     means = group_means(groups)
-    return 2 * scale.variance(sum_of_squares(means), len(means), [fmean(means)])
+    return 2 * _problem_variance(means, clusters, scale, [fmean(means)])
 
 
 def detectable(variance: float, problems: int, largest: float = 1.0) -> float:

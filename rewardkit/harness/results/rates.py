@@ -11,6 +11,7 @@ from math import nan
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
+from rewardkit.errors import DataError
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
 from rewardkit.harness.results.metric import Metric, mean, pooled_mean
 from rewardkit.harness.results.names import FLEXIBLE, PART
@@ -215,6 +216,8 @@ class Outcomes:
     """For each row, its score; NaN if it is unjudged."""
     parts: Parts = field(default_factory=Parts)
     flexible_parts: Parts = field(default_factory=Parts)
+    clusters: list[str] | None = None
+    """For each problem, its cluster, if the intervals are clustered."""
 
     def __iter__(self) -> Iterator[RowKind]:
         return map(self.distinct.__getitem__, self.kind)
@@ -233,17 +236,26 @@ class Outcomes:
         """The mean of a number for each row, over the rows where it isn't NaN; None without any."""
         kept = bytearray(value == value for value in values)
         numbers = array("d", compress(values, kept))
-        return mean(numbers, array("I", compress(self.problem, kept))) if numbers else None
+        problems = array("I", compress(self.problem, kept))
+        return mean(numbers, problems, self.clusters) if numbers else None
 
 
-def read_outcomes(rows: Sequence[CompletionRow]) -> Outcomes:
-    """The outcomes of rows; the rows of one problem are next to each other."""
-    outcomes = Outcomes()
+def read_outcomes(rows: Sequence[CompletionRow], cluster: str | None = None) -> Outcomes:
+    """The outcomes of rows; the rows of one problem are next to each other.
+
+    `cluster` is the column of the problems' clusters.
+    """
+    clusters: list[str] = []
+    outcomes = Outcomes(clusters=None if cluster is None else clusters)
     distinct: Numbers[RowKind] = Numbers()
     problem, identifier = -1, None
     for number, row in enumerate(rows):
         if row.id != identifier:
             problem, identifier = problem + 1, row.id
+            if cluster is not None:
+                clusters.append(str(row.columns[cluster]))
+        elif cluster is not None and str(row.columns[cluster]) != clusters[-1]:
+            raise DataError(f"the problem {row.id!r} has several values in {cluster!r}")
         verdict = row.verdict
         outcomes.kind.append(distinct[kind_of(row)])
         outcomes.problem.append(problem)
@@ -373,7 +385,9 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     columns: dict[str, Sequence[float]] = {}
     for reading, parts in (("", outcomes.parts), (FLEXIBLE, outcomes.flexible_parts)):
         if parts.numbered:
-            figures[f"instruction_accuracy{reading}"] = pooled_mean(list(parts.numbered.values()))
+            clusters = outcomes.clusters and [outcomes.clusters[one] for one in parts.numbered]
+            numbered = list(parts.numbered.values())
+            figures[f"instruction_accuracy{reading}"] = pooled_mean(numbered, clusters)
         columns |= {f"{PART}{part}{reading}": scores for part, scores in parts.columns.items()}
     figures |= {name: outcomes.mean(scores) for name, scores in sorted(columns.items())}
     return {name: figure for name, figure in figures.items() if figure is not None}

@@ -11,7 +11,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from rewardkit.errors import UnknownName
+from rewardkit.errors import DataError, UnknownName
 from rewardkit.harness.results.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
 from rewardkit.harness.results.broken import Example, sign_of_breakage
 from rewardkit.harness.results.completion_row import CompletionRow
@@ -56,12 +56,16 @@ class TaskSummary:
     figures: Sequence[Figure] = ()
     broken: str = ""
     """What looks broken about the figures, with one reply as an example."""
+    cluster: str = ""
+    """The column by which the intervals are clustered."""
+    clusters: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for summary.json."""
         plain = asdict(replace(self, figures=()))
-        if not self.broken:
-            del plain["broken"]
+        for name in ("broken", "cluster", "clusters"):
+            if not plain[name]:
+                del plain[name]
         return {**plain, "figures": [figure.as_json() for figure in self.figures]}
 
 
@@ -70,21 +74,23 @@ def summarise_tasks(
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]] | None = None,
     timeouts: Mapping[str, float | None] | None = None,
+    cluster: str | None = None,
 ) -> dict[str, TaskSummary]:
     """The figures of each task in the rows, including those that are not in `tasks`.
 
     `group_by` holds, for some tasks, the columns to group by instead of the task's own, `timeouts`
-    the seconds for a comparison of two answers.
+    the seconds for a comparison of two answers, `cluster` the column of clusters of problems.
     """
     by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     return {
         name: summarise_task(
-            tasks[name], task_rows, (group_by or {}).get(name), (timeouts or {}).get(name)
+            *(tasks[name], task_rows, (group_by or {}).get(name), (timeouts or {}).get(name)),
+            cluster,
         )
         if name in tasks
-        else summarise(task_rows)
+        else summarise(task_rows, cluster=cluster)
         for name, task_rows in by_task.items()
     }
 
@@ -94,10 +100,11 @@ def summarise_task(
     rows: Sequence[CompletionRow],
     group_by: Sequence[str] | None = None,
     timeout: float | None = None,
+    cluster: str | None = None,
 ) -> TaskSummary:
     """The figures of a task's rows, with the task's own tables and plots."""
     columns = task.group_by if group_by is None else group_by
-    summary = summarise(rows, columns, same=same_to(task, timeout))
+    summary = summarise(rows, columns, same=same_to(task, timeout), cluster=cluster)
     return replace(summary, figures=task_figures(task, _in_order(rows)))
 
 
@@ -119,14 +126,18 @@ def summarise(
     *,
     same: SameAnswers = same_text,
     example: Example | None = None,
+    cluster: str | None = None,
 ) -> TaskSummary:
     """The figures of one task's rows.
 
     `same` decides which answers share their votes for maj@k; `example` is a judged row, where the
-    rows lack their texts.
+    rows lack their texts; `cluster` is the column of clusters of problems that depend on each
+    other. DataError for a row without that column.
     """
     rows = _in_order(rows)
-    outcomes = read_outcomes(rows)
+    for row in rows if cluster is not None else ():
+        require_cluster(cluster or "", row.columns, f"the problem {row.id!r}")
+    outcomes = read_outcomes(rows, cluster)
     judged = sum(kind.correct is not None for kind in outcomes)
     failures = (kind.failure for kind in outcomes)
     metrics = rates(outcomes)
@@ -139,13 +150,22 @@ def summarise(
         judged=judged,
         unjudged=len(rows) - judged,
         truncated=sum(kind.truncated for kind in outcomes),
-        metrics=metrics | _multi_sample(rows, outcomes, same),
+        metrics=metrics | _multi_sample(rows, outcomes, same, cluster),
         groups={column: _grouped(rows, outcomes, column) for column in group_by},
         failures=dict(sorted(Counter(filter(None, failures)).items())),
         lengths=lengths_by_outcome(rows, outcomes),
         examples=_examples(rows, outcomes),
         broken=sign_of_breakage(metrics, judged, rewards, example),
+        cluster=cluster or "",
+        clusters=len(set(outcomes.clusters or ())),
     )
+
+
+def require_cluster(cluster: str, columns: Mapping[str, Any], row: str) -> None:
+    """Raise DataError, which names the columns, unless a row has the column of its cluster."""
+    if columns.get(cluster) is None:
+        named = ", ".join(columns) or "none"
+        raise DataError(f"{row} has nothing in the column {cluster!r} of --cluster; it has {named}")
 
 
 def _in_order(rows: Sequence[Row]) -> list[Row]:
@@ -154,12 +174,13 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def _multi_sample(
-    rows: Sequence[CompletionRow], outcomes: Outcomes, same: SameAnswers
+    rows: Sequence[CompletionRow], outcomes: Outcomes, same: SameAnswers, cluster: str | None
 ) -> dict[str, Metric]:
     if len(rows) == outcomes.problems:
         return {}
     pairs = zip(rows, outcomes, strict=True)
-    return multi_sample_metrics([row for row, kind in pairs if kind.correct is not None], same)
+    judged = [row for row, kind in pairs if kind.correct is not None]
+    return multi_sample_metrics(judged, same, cluster)
 
 
 def _grouped(rows: Sequence[CompletionRow], outcomes: Outcomes, column: str) -> dict[str, Metric]:
@@ -171,7 +192,10 @@ def _grouped(rows: Sequence[CompletionRow], outcomes: Outcomes, column: str) -> 
             group = str(row.columns.get(column, ""))
             values[group].append(kind.correct)
             problems[group].append(problem)
-    return {group: mean(numbers, problems[group]) for group, numbers in sorted(values.items())}
+    return {
+        group: mean(numbers, problems[group], outcomes.clusters)
+        for group, numbers in sorted(values.items())
+    }
 
 
 def _examples(rows: Sequence[CompletionRow], outcomes: Outcomes) -> dict[str, list[str]]:

@@ -104,6 +104,8 @@ def _title(name: str, task: TaskSummary) -> str:
     title = f"{name}: {counted(task.problems, 'problem')}"
     if task.completions != task.problems:
         title += f", {counted(task.completions, 'completion')}"
+    if task.cluster:
+        title += f", in {counted(task.clusters, 'cluster')} by {task.cluster}"
     return title
 
 

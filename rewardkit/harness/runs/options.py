@@ -189,6 +189,7 @@ RUNS = "runs"
 _WITHOUT_EFFECT = (
     "max_errors",
     "fail_under",
+    "cluster",
     "gpu_memory_utilization",
     "tensor_parallel_size",
     "data_parallel_size",

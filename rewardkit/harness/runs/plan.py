@@ -17,6 +17,7 @@ from rewardkit.harness.options import EvalOptions, flag
 from rewardkit.harness.prompts.strategies import check_fewshot, check_rendering, resolve_prompt
 from rewardkit.harness.prompts.template import PromptTemplate
 from rewardkit.harness.results import model_folder
+from rewardkit.harness.results.summary import require_cluster
 from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers, verifiers_of_task
 from rewardkit.harness.runs.options import as_typed, default_folder, settings_of
 from rewardkit.harness.runs.progress import Reporter
@@ -260,6 +261,8 @@ def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
     _check_samples(task, samples)
+    for sample in samples if options.cluster is not None else ():
+        require_cluster(options.cluster or "", sample.columns, f"the problem {sample.id!r}")
     return TaskPlan(task, samples, template, options)
 
 

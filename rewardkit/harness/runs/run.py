@@ -256,7 +256,9 @@ def summarise_run(
     """The summary of a run's rows, in the order of the data."""
     tasks = {
         task.name: summarise_task(
-            task, [row for row in rows if row.task == task.name], timeout=timeout
+            *(task, [row for row in rows if row.task == task.name]),
+            timeout=timeout,
+            cluster=options.cluster,
         )
         for task, timeout in ((one.task, one.timeout) for one in task_plans)
     }

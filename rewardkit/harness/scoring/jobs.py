@@ -24,6 +24,7 @@ from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow, as_line
 from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, field_value
 from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
+from rewardkit.harness.results.summary import require_cluster
 from rewardkit.harness.runs.judging_thread import (
     Generated,
     TaskVerifiers,
@@ -118,6 +119,8 @@ class _JobOptions:
     """The part of the problems to judge; None: all."""
     chosen: Mapping[str, frozenset[str]] | None = None
     """The ids of the problems to judge, by task; None: all."""
+    cluster: str | None = None
+    """The column of clusters of problems, if the intervals are clustered."""
 
     @property
     def leaves_out_rows(self) -> bool:
@@ -158,6 +161,8 @@ class FileJob(_JobOptions):
             sample, lacking = self._judgeable(row, number)
             if not self._takes(self.name, sample.id):
                 continue
+            if self.cluster is not None:
+                require_cluster(self.cluster, sample.columns, f"row {number + 1}")
             of_row = completions(row, number, self.columns)
             result.ids.append((sample.id, len(of_row)))
             others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
@@ -176,7 +181,7 @@ class FileJob(_JobOptions):
                     )
                 )
         for position, judged in enumerate(_judged(batch, self.workers, result)):
-            result.tally.add(judged, self.group_by, position)
+            result.tally.add(judged, self.columns_of(self.name), position)
             result.agreement.add_labelled(judged, position)
             if self.keep_rows:
                 result.lines.append(unnumbered_line(judged))
@@ -250,6 +255,10 @@ class FileJob(_JobOptions):
         lacking = [name for name in self.group_by if name not in known]
         return missing(row, number, f" has no {lacking[0]!r}", "--group-by") if lacking else None
 
+    def columns_of(self, task: str) -> Sequence[str]:
+        """The columns that the figures need."""
+        return (*self.group_by, *filter(None, [self.cluster]))
+
     def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, NoReference | None]:
         """A row's sample, and the error if it has no reference."""
         try:
@@ -312,11 +321,15 @@ class RunJob(_JobOptions):
         judged = _judged([self._generated(row) for row in rows], self.workers, result)
         by_key = {row.key: row for row in judged}
         for row in (by_key[earlier.key] for earlier in rows):
-            result.tally.add(row, self.group_by[row.task])
+            result.tally.add(row, self.columns_of(row.task))
             result.agreement.add(row, row.earlier)
             if self.keep_rows:
                 result.lines.append(as_line(row.as_json()))
         return result
+
+    def columns_of(self, task: str) -> Sequence[str]:
+        """The columns that a task's figures need."""
+        return (*self.group_by[task], *filter(None, [self.cluster]))
 
     def _rows(self, chunk: Chunk) -> Iterable[tuple[int, CompletionRow]]:
         for number, fields in enumerate(self.source.rows(chunk), chunk.first):
@@ -327,6 +340,8 @@ class RunJob(_JobOptions):
                     f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
                     "restore run.json, or remove the row"
                 )
+            if self.cluster is not None:
+                require_cluster(self.cluster, row.columns, place)
             if not self.leaves_out_rows:
                 yield number, row
             elif self._takes(row.task, row.id):

@@ -154,7 +154,11 @@ class _Scoring:
         plan, tally = self._plan, self.totals.tally
         if not len(tally) and plan.job.shard is None:
             raise DataError("there is nothing to judge: the file holds no rows")
-        return summarise_tally(tally, plan.tasks, plan.group_by, plan.timeouts, samples)
+        return summarise_tally(
+            *(tally, plan.tasks, plan.group_by, plan.timeouts),
+            samples=samples,
+            cluster=plan.job.cluster,
+        )
 
     def _results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Each chunk with its result, in order; a large file is judged on all cores."""
@@ -184,7 +188,7 @@ class _Scoring:
             rows_done, last = rows_done + 1, stored[-1]
             self._numbering.first(last.id, len(stored))
             for row in stored:
-                totals.tally.add(row, self._plan.group_by[row.task])
+                totals.tally.add(row, self._plan.job.columns_of(row.task))
                 totals.agreement.add_labelled(row)
         folder.keep_rows(len(totals.tally))
         if last is not None:
@@ -291,9 +295,11 @@ def summarise_tally(
     tasks: Mapping[str, Task],
     group_by: Mapping[str, Sequence[str]],
     timeouts: Mapping[str, float | None],
+    *,
     samples: Path | None = None,
+    cluster: str | None = None,
 ) -> dict[str, TaskSummary]:
-    """Summarise each task with rows.
+    """Summarise each task with rows; `cluster` is the column of clusters of problems.
 
     The tasks' own tables and plots need the texts: the file `samples` has them.
     """
@@ -302,7 +308,9 @@ def summarise_tally(
         task = tasks.get(name)
         same = same_to(task, timeouts[name]) if task else same_text
         example = tally.examples.get(name)
-        summaries[name] = summarise(rows, group_by[name], same=same, example=example)
+        summaries[name] = summarise(
+            rows, group_by[name], same=same, example=example, cluster=cluster
+        )
         if samples and task and extras(task).figures:
             figures = task_figures(task, stored_rows(samples, name))
             summaries[name] = replace(summaries[name], figures=figures)

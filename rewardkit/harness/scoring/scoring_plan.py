@@ -165,6 +165,8 @@ class ScoreOutput:
     shard: Shard | None = None
     """The part of the problems to judge; None: all."""
     subset: Subset = field(default_factory=Subset)
+    cluster: str | None = None
+    """The column of clusters of problems; None: a run's own."""
 
     def __post_init__(self) -> None:
         if self.shard and self.output_dir is None:
@@ -202,7 +204,7 @@ class ScorePlan:
         """The plan with the folder for its rows and figures, and what its run.json holds."""
         shard = {"shard": output.shard.record("score")} if output.shard else {}
         subset = output.subset.record()
-        settings = {**record.get("settings", {}), **subset}
+        settings = {**record.get("settings", {}), **subset, "cluster": self.job.cluster}
         return replace(
             self,
             output_dir=output.folder,
@@ -271,6 +273,7 @@ def plan_scoring(
         group_by,
         keep_rows=output.output_dir is not None,
         shard=output.shard,
+        cluster=output.cluster,
     ).checked()
     job = job.taking(output.subset)
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
@@ -380,6 +383,7 @@ def plan_rescoring(
         replaced_rows(path),
         keep_rows=output.output_dir is not None,
         shard=output.shard,
+        cluster=output.cluster or record.get("settings", {}).get("cluster"),
     ).taking(output.subset)
     plan = ScorePlan(job, group_by, tasks)
     if output.output_dir is None:

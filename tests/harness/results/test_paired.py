@@ -10,7 +10,14 @@ import scipy.stats  # noqa: F401  # its import would count in the first example'
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewardkit.harness.results.metric import difference, holm, mcnemar, paired_interval, permutation
+from rewardkit.harness.results.metric import (
+    SHARES,
+    difference,
+    holm,
+    mcnemar,
+    paired_interval,
+    permutation,
+)
 
 SIDES = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1)
 
@@ -62,9 +69,7 @@ def test_exchanging_the_runs_turns_the_difference_round(
     sides: list[tuple[float, float]],
 ) -> None:
     before, after = (singles(list(values)) for values in zip(*sides, strict=True))
-    one, other = (
-        difference(old, new, paired_interval) for old, new in ((before, after), (after, before))
-    )
+    one, other = (difference(old, new, SHARES) for old, new in ((before, after), (after, before)))
     assert one.value == pytest.approx(-other.value)
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
     assert one.p_value == pytest.approx(other.p_value)
@@ -88,7 +93,7 @@ def test_holm_adjusts_in_order(p_values: list[float], adjusted: list[float]) -> 
 @pytest.mark.parametrize("test", ["McNemar, exact", "paired permutation"])
 def test_the_test_is_mcnemars_only_for_one_right_or_wrong_completion_each(test: str) -> None:
     values = [[0.0], [1.0], [1.0]] if test.startswith("McNemar") else [[0.0, 1.0], [1.0], [0.5]]
-    assert difference(values, values, paired_interval).test == test
+    assert difference(values, values, SHARES).test == test
 
 
 @pytest.mark.slow

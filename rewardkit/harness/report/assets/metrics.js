@@ -13,6 +13,7 @@ function headline(task) {
     ["95% interval", accuracy && interval(accuracy)],
     ["problems", integer(task.problems)],
     ["completions", task.completions === task.problems ? null : integer(task.completions)],
+    ["clusters", task.cluster ? `${integer(task.clusters)} by ${visible(task.cluster)}` : null],
   ].filter(([, value]) => value !== null);
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
@@ -89,5 +90,6 @@ function ratesCard(task) {
   const bars = rows.map(({ name, also, figures: [figure] }) =>
     rateBar([name, ...also].map(words).join(" = "), RATE_COLOURS.get(name) ?? "series-5", figure));
   return card("Rates", barChart(`Rates of ${task.name} with 95% intervals`, bars),
-    note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals."));
+    note("Shares of completions, and means of scores from 0 to 1; whiskers are 95% intervals",
+      task.cluster ? " that take the clusters as trials." : "."));
 }
