@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import getattr_static, iscoroutinefunction
+from inspect import getattr_static, iscoroutine, iscoroutinefunction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
 
 from rewardkit.errors import UsageError
 from rewardkit.records import REFERENCE_COLUMNS, Completion, Sample, Sampling, Verdict
@@ -22,6 +22,9 @@ Judged = Verdict | bool | float
 Extras = TypeVar("Extras")
 VerifierCallable = Callable[[str, Sample], Judged]
 """A `Verifier`, or any function or object that is called as one."""
+
+AT_ONCE = 64
+"""Verdicts that an async verifier gives at once, unless it says how many."""
 
 
 class Verifier:
@@ -47,8 +50,16 @@ class Verifier:
     """Columns that may hold a row's reference where the user names none, such as ("schema",)."""
     reads_list: bool = False
     """Whether several references are one, a JSON list, all to be met; else one must be met."""
+    concurrency: int | None = None
+    """How many verdicts an async verifier gives at once; None: 64."""
     set_by_caller: tuple[str, ...] = ()
     """Parameters that a task's file can't set: they decide what runs, is read or gets a key."""
+
+    _is_async = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls._is_async = iscoroutinefunction(cls.__call__)
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
         """Return a verdict on `text`, whether it is right, or a score in [0, 1]."""
@@ -125,7 +136,7 @@ _JUDGING = {"quick", "stages", "judge_batch", "judge_within"}
 
 
 class FunctionVerifier(Verifier):
-    """A callable that isn't a `Verifier`, async or not, with what `declaring` declares.
+    """A callable that isn't a `Verifier`, or is async, with what `declaring` declares.
 
     A method in place of a `Verifier`'s value, or a value in place of a method, means another thing;
     and methods that judge, where `__getattr__` finds them, would judge in place of `__call__`.
@@ -143,10 +154,10 @@ class FunctionVerifier(Verifier):
                     setattr(self, name, value)
 
     def __call__(self, text: str, sample: Sample, /) -> Judged:
-        import asyncio
-
         judged: Any = self.function(text, sample)
-        if self._is_async:  # to its end, in the worker
+        if iscoroutine(judged):  # to its end, in the worker
+            import asyncio
+
             judged = asyncio.run(judged)
         return cast("Judged", judged)
 
@@ -156,9 +167,30 @@ class FunctionVerifier(Verifier):
 
 def as_verifier(verifier: Any, declaring: Any = None) -> Verifier:
     """Return a callable, async or not, as a `Verifier`, with what it or `declaring` declares."""
-    if isinstance(verifier, Verifier):
+    if isinstance(verifier, FunctionVerifier):
+        return verifier
+    if isinstance(verifier, Verifier) and not verifier._is_async:
         return verifier
     return FunctionVerifier(verifier, verifier if declaring is None else declaring)
+
+
+def is_async(verifier: Verifier) -> TypeGuard[FunctionVerifier]:
+    """Return whether the verifier is async: it judges several texts at once, in an event loop."""
+    return isinstance(verifier, FunctionVerifier) and verifier._is_async
+
+
+def verdicts_at_once(verifier: Verifier) -> int:
+    """Return how many verdicts a verifier gives at once, 1 unless it is async. UsageError if its
+    `concurrency` isn't a whole number of at least 1."""
+    if not is_async(verifier):
+        return 1
+    number = AT_ONCE if verifier.concurrency is None else verifier.concurrency
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise UsageError(
+            f"concurrency of the verifier {verifier!r} is {number!r}; it must be a whole number of "
+            "at least 1"
+        )
+    return number
 
 
 def overrides(verifier: Verifier, method: str) -> bool:
@@ -275,6 +307,16 @@ def judges_elsewhere(verifier: VerifierCallable) -> bool:
     verifier = as_verifier(verifier)
     return overrides(verifier, "judge_batch") or any(
         map(judges_elsewhere, verifier.members.values())
+    )
+
+
+def judges_by_member(verifier: Combination) -> bool:
+    """Return whether one of the members judges batches itself, or several texts at once."""
+    return any(
+        overrides(member, "judge_batch")
+        or is_async(member)
+        or (isinstance(member, Combination) and judges_by_member(member))
+        for member in verifier.members.values()
     )
 
 

@@ -34,9 +34,11 @@ from rewardkit.protocols import (
     Verifier,
     VerifierCallable,
     as_verifier,
-    judges_elsewhere,
+    is_async,
+    judges_by_member,
     overrides,
     reads_list,
+    verdicts_at_once,
 )
 from rewardkit.records import Sample, Verdict
 from rewardkit.text.thinking import text_to_read, thinking_of
@@ -271,7 +273,7 @@ def _outcomes(
     """Return the outcome of each item within its seconds; `given` are the caller's own options."""
     if overrides(verifier, "judge_batch"):
         return _batch_outcomes(verifier, items, seconds, given)
-    if isinstance(verifier, Combination) and judges_elsewhere(verifier):
+    if isinstance(verifier, Combination) and judges_by_member(verifier):
         judge_member = partial(
             _outcomes, options=options, given=given, only_in_workers=only_in_workers
         )
@@ -330,26 +332,40 @@ def _judge_in_workers(
     call: Call[object] | None = getattr(_running, "call", None)  # of `in_thread`, if any
     workers = options.workers or available_cores()
     backstop = options.backstop * (1 - HEADROOM)
-    size = max(1, min(CHUNK, len(waiting) // (2 * workers)))
-    chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
+    if is_async(verifier):
+        spread = min(workers, verdicts_at_once(verifier), len(waiting))
+        at_once = verdicts_at_once(verifier) // spread
+        size = -(-len(waiting) // spread)
+    else:
+        at_once = 0
+        size = max(1, min(CHUNK, len(waiting) // (2 * workers)))
 
-    def judge_chunk(left: list[int]) -> None:
+    def judge_chunk(left: list[int], at_once: int = at_once) -> None:
         while left:  # a lost worker leaves some
             if call is not None and call.abandoned:
                 raise Abandoned
             batch, allowed = [items[index] for index in left], [seconds[index] for index in left]
             with pool.borrow(workers) as worker:
-                judged = worker.judge(batch, allowed, backstop)
-            for index, outcome in zip(left, judged, strict=False):
-                outcomes[index] = outcome
-            left = left[len(judged) :]
+                judged = worker.judge(batch, allowed, backstop, at_once)
+            if at_once:
+                pool.warn_of_blocking(verifier, worker, min(allowed))
+            for place, outcome in judged.items():
+                outcomes[left[place]] = outcome
+            left = [index for place, index in enumerate(left) if place not in judged]
 
+    def judge_alone(index: int) -> None:
+        judge_chunk([index], min(at_once, 1))
+
+    chunks = [waiting[start : start + size] for start in range(0, len(waiting), size)]
     with pool_in_use(verifier, options) as pool:
         if len(chunks) == 1:
             judge_chunk(chunks[0])
         else:
             with ThreadPoolExecutor(min(workers, len(chunks))) as threads:
                 list(threads.map(judge_chunk, chunks))
+        if alone := [index for index in waiting if outcomes[index] is None]:
+            with ThreadPoolExecutor(min(workers, len(alone))) as threads:
+                list(threads.map(judge_alone, alone))
 
 
 def _judge_by_member(

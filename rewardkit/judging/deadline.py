@@ -86,6 +86,11 @@ ALMOST = 0.95
 """The share of a deadline that counts as all of it: CPU time is counted in steps of 10 ms."""
 
 
+GRACE = 1.15
+"""How many times its deadline an async verdict may take before its worker is ended: the event loop
+ends the verdict alone before."""
+
+
 @dataclass
 class LimitCounts:
     """How many verdicts took longer than their deadline by the clock, because the machine was busy.

@@ -19,6 +19,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import cloudpickle
 
@@ -26,6 +27,7 @@ from rewardkit.available_resources import killed_for_memory
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Item, Outcome
 from rewardkit.judging.deadline import (
+    GRACE,
     Deadline,
     LimitPassed,
     ProcessTime,
@@ -48,10 +50,14 @@ from rewardkit.judging.worker import (
     READY,
     START_SECONDS,
     Reply,
+    Request,
     decoded,
 )
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Verdict
+from rewardkit.text.printable import get_logger
+
+logger = get_logger(__name__)
 
 PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
 """Names, separated by commas, of variables that workers get in any case."""
@@ -108,31 +114,41 @@ class WorkerHandle:
         self._connection.setblocking(False)
         self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
         self._time = ProcessTime()
-        self._item = 0
+        self._items: tuple[int, ...] = ()
+        """The ids of the texts that the worker may be judging."""
+        self.blocked = 0.0
+        """Seconds for which an event loop has been blocked at most."""
 
     def judge(
-        self, items: Sequence[Item], allowed: Sequence[float], backstop: float
-    ) -> list[Outcome]:
-        """Return the outcomes of `items`, in order, each within its `allowed` seconds.
+        self, items: Sequence[Item], allowed: Sequence[float], backstop: float, at_once: int = 0
+    ) -> dict[int, Outcome | None]:
+        """Return the outcomes of `items` by their place, each within its `allowed` seconds.
 
-        Fewer come back when judging an item ended the worker: the last outcome is that item's, and
-        the items after it are not judged yet. None come back from a worker that an earlier item
-        has stopped: it takes no items.
+        Fewer come back when judging an item ended the worker: the items after it are not judged
+        yet. None come back from a worker that an earlier item has stopped: it takes no items.
+        `at_once` is how many an async verifier judges at once. The outcome is None for an item
+        that must be judged alone, since another one may have taken its time or ended the worker.
         """
         # what a text left running may reply, too, but only the texts of this call know these ids
         ids = [1 + secrets.randbits(53) for _ in items]
-        request = [(item, *text) for item, text in zip(ids, items, strict=True)]
-        content = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
+        jobs = [(i, s, *item) for i, s, item in zip(ids, allowed, items, strict=True)]
+        content = pickle.dumps(Request(jobs, at_once, backstop), protocol=pickle.HIGHEST_PROTOCOL)
         try:
             self._channel.send(content, SECONDS_TO_TAKE)
         except TimeoutError:
             self.alive = False
         except OSError:  # a dead worker is noticed when its channel is read
             pass
-        outcomes: list[Outcome] = []
-        while self.alive and len(outcomes) < len(items):
-            self._item = ids[len(outcomes)]
-            outcomes.append(self._next(allowed[len(outcomes)], backstop))
+        waiting = dict(zip(ids, range(len(items)), strict=True))
+        outcomes: dict[int, Outcome | None] = {}
+        while self.alive and waiting:
+            self._items = tuple(islice(waiting, max(1, at_once)))  # they start in order
+            seconds = max(allowed[waiting[item]] for item in self._items)
+            item, outcome = self._next(seconds * GRACE if at_once else seconds, backstop)
+            if at_once > 1 and not self.alive:
+                outcomes |= dict.fromkeys(waiting[item] for item in self._items)
+            else:
+                outcomes[waiting.pop(item)] = outcome
         return outcomes
 
     def has_ended(self) -> bool:
@@ -146,10 +162,14 @@ class WorkerHandle:
         self.alive = False
         self._connection.close()
 
-    def _next(self, allowed: float, backstop: float) -> Outcome:
-        """Return the next outcome. Where a limit ends the call, the last stage's verdict counts."""
+    def _next(self, allowed: float, backstop: float) -> tuple[int, Outcome | None]:
+        """Return the id of an item and its outcome: the next that arrives.
+
+        Where a limit ends the call, the last stage's verdict counts.
+        """
         deadline = Deadline(self.pid, self._time, allowed, backstop)
         partial: Verdict | None = None
+        item = self._items[0]
         try:
             while True:
                 try:
@@ -158,16 +178,19 @@ class WorkerHandle:
                     continue
                 outcome = reply.outcome
                 if isinstance(outcome, Crash):
-                    return self._explained(outcome, deadline)
+                    self.alive = reply.item != 0
+                    return reply.item or item, self._explained(outcome, deadline)
                 if reply.is_last:
-                    return outcome
+                    return reply.item, outcome
                 partial = outcome
         except LimitPassed as error:
             self.alive = False
+            self.blocked = max(self.blocked, deadline.elapsed())
             late = self._late_verdict()
             state = process_state(self.pid)
             if late is not None or state not in ("T", "Z"):
-                return late or partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
+                timeout = Verdict.wrong(Failure.TIMEOUT, message=str(error))
+                return item, late or partial or timeout
             # stopped perhaps by an earlier text, or ended while a child keeps its channel open
             message = STOPPED if state == "T" else ENDED + exit_cause(self.pid)
         except (EOFError, OSError):
@@ -175,7 +198,7 @@ class WorkerHandle:
         except FrameError as error:
             message = f"the verifier's reply is lost: {error}"
         self.alive = False
-        return self._explained(Crash(message, partial, alone=True), deadline)
+        return item, self._explained(Crash(message, partial, alone=True), deadline)
 
     def _explained(self, crash: Crash, deadline: Deadline) -> Crash:
         """The crash with its time, and whether the machine may have caused it."""
@@ -193,9 +216,12 @@ class WorkerHandle:
     def _reply(self, seconds: float) -> Reply:
         reply = decoded(self._channel.receive(seconds))
         of_request = reply.item == 0 and isinstance(reply.outcome, Crash)
-        if reply.item != self._item and not of_request:
+        if reply.item not in self._items and not of_request:
             raise FrameError("it is about another text")
+        if reply.outcome is None and len(self._items) == 1:
+            raise FrameError("there is no verdict")
         self._time = ProcessTime(reply.computed, reply.waited)
+        self.blocked = max(self.blocked, reply.blocked)
         return reply
 
 
@@ -269,6 +295,7 @@ class Pool:
         self._error: JudgingError | None = None
         self._loading = False
         self._closed = False
+        self._warned = False
 
     def start(self) -> None:
         """Start the fork server, unless it runs; other threads wait until it has.
@@ -370,6 +397,19 @@ class Pool:
             raise
         finally:
             self._return(worker)
+
+    def warn_of_blocking(self, verifier: Verifier, worker: WorkerHandle, seconds: float) -> None:
+        """Log once that an async verifier blocks its loop: for a second, or half of a deadline."""
+        if worker.blocked < min(seconds / 2, 1.0) or self._warned:
+            return
+        self._warned = True
+        function = getattr(verifier, "function", verifier)
+        logger.warning(
+            "the verifier %s blocks its event loop: nothing else ran for %.2f s, so its verdicts "
+            "don't run together; await what takes long, or call it by asyncio.to_thread",
+            getattr(function, "__qualname__", type(function).__qualname__),
+            worker.blocked,
+        )
 
     def _pop_idle(self) -> WorkerHandle | None:
         """An idle worker; those that were killed meanwhile are removed."""

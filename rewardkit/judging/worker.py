@@ -1,9 +1,8 @@
 """A worker process: it judges the texts that arrive on its channel until that closes.
 
-A request is a pickled list of (id, text, sample). The replies to each text have its id; they are
-its outcome, and before it, for a verifier in stages, the verdicts so far. They are plain values as
-JSON: a worker runs verifiers on hostile texts, so the caller doesn't trust it and unpickles nothing
-that it sends.
+A request is a pickled `Request`. The replies to each text have its id; they are its outcome, and
+before it, for a verifier in stages, the verdicts so far. They are plain values as JSON: a worker
+runs verifiers on hostile texts, so the caller doesn't trust it and unpickles nothing that it sends.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import importlib
 import json
 import os
 import pickle
@@ -20,17 +20,17 @@ import socket
 import struct
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 from rewardkit.available_resources import too_low_limit
 from rewardkit.errors import JudgingError
 from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
 from rewardkit.judging.deadline import own_time
 from rewardkit.judging.frames import FrameChannel, FrameError
-from rewardkit.protocols import Verifier
+from rewardkit.protocols import FunctionVerifier, Verifier, is_async
 from rewardkit.records import Sample, Verdict
 
 LARGEST_REPLY = 16 * 2**20
@@ -38,11 +38,25 @@ LARGEST_REPLY = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """Texts to judge, so many at once, in order: of each an id, its seconds, the text, the sample.
+
+    `backstop` is in seconds by the clock.
+    """
+
+    jobs: Sequence[tuple[int, float, str, Sample]]
+    at_once: int
+    backstop: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What a worker sends about a text: a verdict, or a crash with its message and partial verdict.
+    """What a worker sends about a text: a verdict, or a crash with its message and partial verdict;
+    neither if the text must be judged alone, since others took its time.
 
     `item` is the id of the text in the request; 0 if the request itself couldn't be read.
-    `computed` and `waited` are the worker's time until then.
+    `computed` and `waited` are the worker's time until then; `blocked` is for how many seconds an
+    event loop was blocked at most.
     """
 
     item: int
@@ -52,18 +66,19 @@ class Reply:
     is_last: bool
     computed: float
     waited: float
+    blocked: float = 0.0
 
     @property
-    def outcome(self) -> Outcome:
-        """The verdict or the crash. FrameError if there is neither."""
+    def outcome(self) -> Outcome | None:
+        """The verdict or the crash, if any."""
         if self.crash is not None:
             return Crash(self.crash, self.verdict, alone=self.alone)
-        if self.verdict is None:
-            raise FrameError("there is no verdict")
         return self.verdict
 
 
-def encoded(item: int, outcome: Outcome, *, is_last: bool) -> bytes:
+def encoded(
+    item: int, outcome: Outcome | None, *, is_last: bool = True, blocked: float = 0.0
+) -> bytes:
     """A `Reply` as JSON. TypeError or ValueError for a verdict that is too large, or not plain."""
     crash = outcome if isinstance(outcome, Crash) else None
     verdict = outcome.partial if isinstance(outcome, Crash) else outcome
@@ -76,6 +91,7 @@ def encoded(item: int, outcome: Outcome, *, is_last: bool) -> bytes:
         "is_last": is_last,
         "computed": time.computed,
         "waited": time.waited,
+        "blocked": blocked,
     }
     content = json.dumps(fields).encode()
     _check_size(len(content))
@@ -109,30 +125,57 @@ def decoded(content: bytes) -> Reply:
 
 def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
     """Judge the texts that arrive until the channel closes. Never returns."""
+    worker = os.getpid()
+
+    def send(item: int, outcome: Outcome | None, *, is_last: bool = True, **more: float) -> None:
+        if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
+            os._exit(0)
+        try:
+            content = encoded(item, outcome, is_last=is_last, **more)
+        except MemoryError:
+            raise
+        except Exception as error:  # a verdict holds whatever its verifier put there
+            content = encoded(item, raised(error))
+        channel.send(content)
+        limits.set_cpu()
+
     try:
         limits.set()
-        worker = os.getpid()
+        if is_async(verifier):
+            judge = _in_event_loop(verifier)
+        else:
+            judge = partial(_judge_in_turn, verifier)
         while True:
-            items = cast("list[tuple[int, str, Sample]]", pickle.loads(channel.receive()))
-            for item, text, sample in items:
-                limits.set_cpu()
-                for outcome, is_last in run_stages(verifier, text, sample):
-                    if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
-                        os._exit(0)
-                    try:
-                        content = encoded(item, outcome, is_last=is_last)
-                    except MemoryError:
-                        raise
-                    except Exception as error:  # a verdict holds whatever its verifier put there
-                        content = encoded(item, raised(error), is_last=True)
-                    channel.send(content)
+            request: Request = pickle.loads(channel.receive())
+            limits.set_cpu()
+            judge(request, send)
     except (EOFError, OSError):
         os._exit(0)
     except Exception as error:  # no memory, or a column's class can't be imported here
         with contextlib.suppress(Exception):
-            channel.send(encoded(0, raised(error), is_last=True))
+            channel.send(encoded(0, raised(error)))
     finally:
         os._exit(1)
+
+
+Send = Callable[..., None]
+"""Sends the outcome of the text with an id."""
+
+
+def _judge_in_turn(verifier: Verifier, request: Request, send: Send) -> None:
+    for item, _, text, sample in request.jobs:
+        for outcome, is_last in run_stages(verifier, text, sample):
+            send(item, outcome, is_last=is_last)
+
+
+def _in_event_loop(verifier: FunctionVerifier) -> Callable[[Request, Send], None]:
+    """Return what judges in one event loop, request after request."""
+    import asyncio
+
+    from rewardkit.judging.event_loop import judge_together
+
+    runner = asyncio.Runner()
+    return lambda request, send: runner.run(judge_together(verifier.function, request, send))
 
 
 STACK = 8 * 2**20
@@ -206,6 +249,8 @@ def main(descriptor: int, memory: int, cpu_seconds: int) -> None:
     try:
         verifier: Verifier = pickle.loads(channel.receive())
         verifier.prepare()
+        if is_async(verifier):  # imported before there are workers, and before any deadline
+            importlib.import_module("rewardkit.judging.event_loop")
         limits = Limits(memory, cpu_seconds)
     except BaseException as error:  # whatever stops a plugin's verifier is reported to the caller
         cause = f"{type(error).__name__}: {error}"[:4000]
