@@ -15,7 +15,8 @@ from typing import Any, Literal
 from rewardkit.errors import UsageError
 
 Comparison = Literal["lines", "exact", "tokens", "float", "unordered", "livecodebench"]
-"""How outputs are compared; LiveCodeBench's is `lines`, but numbers of equal value are equal."""
+"""How outputs are compared; LiveCodeBench's is `lines`, but numbers of equal value, or within the
+tolerance, are equal."""
 
 MOST_PLACES = 4000
 """Characters of a line that may be numbers: a longer line is compared as it is written."""
@@ -41,24 +42,26 @@ def equal_outputs(output: str, expected: str, comparison: Comparison, tolerance:
         return lines == wanted
     if comparison == "float":
         return _close_tokens(output.split(), expected.split(), tolerance)
-    return len(lines) == len(wanted) and all(map(_equal_decimals, lines, wanted))
+    pairs = zip(lines, wanted, strict=False)
+    return len(lines) == len(wanted) and all(_equal_decimals(*pair, tolerance) for pair in pairs)
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.strip().split("\n")]
 
 
-def _equal_decimals(line: str, wanted: str) -> bool:
+def _equal_decimals(line: str, wanted: str, tolerance: float) -> bool:
     if line == wanted:
         return True
     if len(line) + len(wanted) > MOST_PLACES:
         return False
     try:
-        return [Decimal(token) for token in line.split()] == [
-            Decimal(one) for one in wanted.split()
-        ]
+        numbers = [[Decimal(token) for token in text.split()] for text in (line, wanted)]
+        if numbers[0] == numbers[1] or not tolerance:
+            return numbers[0] == numbers[1]
     except InvalidOperation:
         return False
+    return _close_tokens(line.split(), wanted.split(), tolerance)
 
 
 def _close_tokens(tokens: Sequence[str], wanted: Sequence[str], tolerance: float) -> bool:
@@ -96,7 +99,7 @@ def equal_values(value: Any, expected: Any, comparison: Comparison, tolerance: f
             )
         except ValueError:  # an integer with more digits than Python prints
             return False
-    close = tolerance if comparison == "float" else 0.0
+    close = tolerance if comparison in ("float", "livecodebench") else 0.0
     return bool(value == expected) or _equal_values(value, expected, close)
 
 

@@ -63,7 +63,8 @@ class Code(Verifier):
     relative, 1e-6 unless given), `unordered`, or by `checker`, a "module:function" of (input,
     output, expected). Values that functions return are equal under the first three if they are as
     values. Tests that are programs compare by themselves.
-    `rules="livecodebench"` reads and compares as LiveCodeBench does. `score="share"` is the share
+    `rules="livecodebench"` reads and compares as LiveCodeBench does, exactly unless `tolerance` is
+    given. `score="share"` is the share
     of tests passed; otherwise the first test that fails ends it. `max_tests` limits them. A test
     has `timeout` seconds of processor time, thrice that by the clock, and `memory_mb`. `in_process`
     runs test programs together with the program, which can then fool them: their verdicts say
@@ -102,9 +103,9 @@ class Code(Verifier):
             (self.rules and self.checker, "checker", f"rules={self.rules!r} {own_way}"),
             (self.checker and self.compare != "lines", "compare", "a checker compares alone"),
             (
-                self.tolerance is not None and (self.rules or self.compare != "float"),
+                self.tolerance is not None and not self.rules and self.compare != "float",
                 "tolerance",
-                f"rules={self.rules!r} and compare={self.compare!r} have none; compare='float' has",
+                f"compare={self.compare!r} has none; compare='float' and rules='livecodebench' do",
             ),
             (self.in_process and self.language != "python", "in_process", "it is for Python"),
         ):
@@ -202,9 +203,10 @@ class Code(Verifier):
             return Verdict.unjudged(
                 "a checker is for tests on stdin; these are " + tests.describe()
             )
-        if self.compare != "lines" and tests.kind == "script":
+        if (self.compare != "lines" or self.tolerance is not None) and tests.kind == "script":
             return Verdict.unjudged(
-                f"compare={self.compare!r} has no effect on tests that are programs; leave it out"
+                f"compare={self.compare!r} and tolerance={self.tolerance!r} have no effect on "
+                "tests that are programs; leave them out"
             )
         if tests.one_process and not self.in_process:
             return Verdict.unjudged(
@@ -265,7 +267,8 @@ class Code(Verifier):
     def _findings(self, jail: Jail, program: str, tests: Suite) -> list[Finding | None]:
         """What is wrong in each test that ran, in order; None for a test that passes."""
         comparison = "livecodebench" if self.rules else self.compare
-        tolerance = 1e-6 if self.tolerance is None else self.tolerance
+        usual = 0.0 if self.rules else 1e-6
+        tolerance = usual if self.tolerance is None else self.tolerance
         rules = Rules(comparison, tolerance, self.checker)
         if tests.language != "python":
             build, execute = (shlex.split(one) for one in self.commands[tests.language])

@@ -39,7 +39,28 @@ from rewardkit.verifiers.code.comparison import (
     ],
 )
 def test_outputs(comparison: Comparison, output: str, expected: str, same: bool) -> None:
-    assert equal_outputs(output, expected, comparison, 1e-6) is same
+    tolerance = 0.0 if comparison == "livecodebench" else 1e-6
+    assert equal_outputs(output, expected, comparison, tolerance) is same
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "same"),
+    [
+        ("0.3333", "0.33333", True),
+        ("yes\n3.0004 1", "yes\n3 1", True),
+        ("1000400", "1000000", True),
+        ("3.004", "3", False),
+        ("3.0004 yes", "3 yes", False),  # a line is all numbers, or compared as it is written
+        ("3.0004\n1", "3", False),
+        ("3 1", "3\n1", False),
+        ("nan", "3", False),
+        ("sNaN", "3", False),
+        ("inf", "1e308", False),
+        ("YES", "yes", False),
+    ],
+)
+def test_livecodebench_with_a_tolerance(output: str, expected: str, same: bool) -> None:
+    assert equal_outputs(output, expected, "livecodebench", 1e-3) is same
 
 
 @pytest.mark.parametrize(

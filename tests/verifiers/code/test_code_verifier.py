@@ -236,6 +236,17 @@ def test_the_same_program_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(programs) == 2
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "right"), [(None, False), (0.0, False), (1e-9, False), (1e-3, True)]
+)
+def test_livecodebench_s_rules_with_a_tolerance(tolerance: float | None, right: bool) -> None:
+    rules = Code(rules="livecodebench", tolerance=tolerance)
+    printed = f"```python\n{READ_ADD.replace('print(', 'print(1e-5 + ')}\n```"
+    called = "```python\ndef f(n):\n    return [n + 1 + 1e-5]\n```"
+    assert judged(printed, ADD, rules).correct is right
+    assert judged(called, {**CALLS, "outputs": ["[2]"]}, rules).correct is right
+
+
 def test_livecodebench_s_rules() -> None:
     rules = Code(rules="livecodebench")
     fenced = "```python\n{}\n```"
@@ -252,7 +263,6 @@ def test_livecodebench_s_rules() -> None:
         {"rules": "livecodebench", "compare": "tokens"},
         {"rules": "livecodebench", "compare": "unordered"},
         {"rules": "livecodebench", "compare": "exact"},
-        {"rules": "livecodebench", "tolerance": 0.1},
         {"rules": "livecodebench", "checker": "tests.verifiers.code.test_code_verifier:any_even"},
         {"tolerance": 0.1},
         {"tolerance": 1e-6, "compare": "tokens"},
@@ -286,6 +296,7 @@ CALLS = {"inputs": ["1"], "outputs": ["2"], "fn_name": "f"}
         ({"compare": "float"}, ["assert f(1) == 2"], "compare"),
         ({"compare": "float", "tolerance": 0.1}, "def test_f():\n    assert f(1) == 2", "compare"),
         ({"compare": "unordered"}, ["assert f(1) == 2"], "compare"),
+        ({"rules": "livecodebench", "tolerance": 0.1}, ["assert f(1) == 2"], "tolerance=0.1"),
         ({"compare": "tokens"}, ["assert f(1) == 2"], "compare"),
     ],
 )
@@ -302,6 +313,7 @@ def test_tests_to_which_a_parameter_does_not_apply_are_unjudged(
     [
         ({"rules": "livecodebench"}, CALLS),
         ({"rules": "livecodebench", "score": "share", "max_tests": 1}, CALLS),
+        ({"rules": "livecodebench", "tolerance": 1.5}, {**CALLS, "outputs": ["3"]}),
         ({"compare": "float", "tolerance": 1.5}, {**CALLS, "outputs": ["3"]}),
         ({"compare": "float"}, {**CALLS, "outputs": ["2.0000001"]}),
         ({"compare": "exact"}, CALLS),
