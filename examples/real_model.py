@@ -51,7 +51,7 @@ SYSTEMS = {
         "gsm8k-sft",
         str(ROOT / "examples/boxed.toml"),
         "maths_",
-        256,
+        200,
         {"task": "math500", "data.long": 1.0},
         {"prompt": "boxed"},
         {"learning_rate": 5e-6},
@@ -60,8 +60,8 @@ SYSTEMS = {
         "game24-sft",
         "game24",
         "game24",
-        256,
-        {"data.long": 0.25, "data.max_total_length": 400},
+        200,
+        {"data.long": 0.25, "data.max_total_length": 320},
         {},
         {"learning_rate": 5e-6},
     ),
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cpu")
     parser.add_argument("--start", type=int, default=30, help="steps of supervised training")
     parser.add_argument("--steps", type=int, default=60, help="steps of reinforcement")
+    parser.add_argument("--completions", type=int, default=64, help="completions of a step")
     parser.add_argument("--problems", type=int, default=200, help="problems to evaluate on")
     parser.add_argument("--at-once", type=int, default=1, help="trainings at a time")
     options = parser.parse_args()
@@ -148,10 +149,10 @@ def show(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
         {
             **shared,
             "max_steps": options.steps,
-            "per_device_train_batch_size": 64,
+            "per_device_train_batch_size": options.completions,
             "max_completion_length": system.tokens,
             "learning_rate": 5e-6,
-            "evaluation.every": max(1, options.steps // 4),
+            "evaluation.every": max(1, options.steps // 2),
             **system.reinforcing,
         },
     )
@@ -212,8 +213,10 @@ def evaluations(folder: Path) -> dict[str, dict[str, list[float]]]:
 def replies(evaluation: Path) -> list[dict[str, Any]]:
     """The first three problems of an evaluation, each with its reply and its verdict."""
     rows = (evaluation / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    keys = ("id", "completion", "correct")
-    return [{key: row.get(key) for key in keys} for row in map(json.loads, sorted(rows)[:3])]
+    return [
+        {"id": row["id"], "completion": row["completion"], "correct": row["verdict"]["correct"]}
+        for row in map(json.loads, sorted(rows)[:3])
+    ]
 
 
 if __name__ == "__main__":

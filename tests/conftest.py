@@ -31,7 +31,7 @@ settings.register_profile(
 )
 settings.load_profile("rewardkit")
 
-OTHER_LANES = ("slow", "engines", "browser", "faults")
+OTHER_LANES = ("slow", "engines", "browser", "faults", "real")
 ENGINE_FIXTURES = {"tiny_checkpoint"}
 
 
