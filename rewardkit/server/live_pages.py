@@ -28,6 +28,7 @@ from rewardkit.errors import RewardkitError, UsageError
 from rewardkit.harness.report.page import (
     LivePage,
     allowed,
+    compare_runs,
     content_policy,
     html_template,
     latex_library,
@@ -309,11 +310,13 @@ class LivePages:
         name = path.relative_to(self.folder).as_posix() if path != self.folder else path.name
         return self._runs.get(path) or LiveRun(path, name)
 
-    def _found(self, identifier: str) -> LiveRun:
-        for run in self.runs():
-            if run.identifier == identifier:
-                return run
-        raise HTTPException(404, NO_RUN)
+    def _found(self, identifiers: str) -> tuple[LiveRun, ...]:
+        """The runs in an address, where commas separate them."""
+        runs = {run.identifier: run for run in self.runs()}
+        try:
+            return tuple(runs[identifier] for identifier in identifiers.split(","))
+        except KeyError:
+            raise HTTPException(404, NO_RUN) from None
 
     async def table(self, request: Request) -> Response:
         """`GET /`: the table of all runs."""
@@ -338,22 +341,23 @@ class LivePages:
         return await _answer(request, tag, policy, page)
 
     async def one(self, request: Request) -> Response:
-        """`GET /runs/ID`: the report of a run or a training."""
-        run = await run_in_threadpool(self._found, request.path_params["identifier"])
-        tag = await run_in_threadpool(_tag, run)
-        live = LivePage(
-            f"/runs/{run.identifier}/notes", tag.partition("-")[0], seconds=REPORT_SECONDS
-        )
+        """`GET /runs/ID`: the report of a run or a training; of several, separated by commas, their
+        comparison."""
+        identifiers = request.path_params["identifier"]
+        paths = tuple(run.path for run in await run_in_threadpool(self._found, identifiers))
+        tag = await run_in_threadpool(_tag, paths)
+        live = LivePage(f"/runs/{identifiers}/notes", tag.partition("-")[0], seconds=REPORT_SECONDS)
 
         def page() -> str:
             with self._lock:
-                return self._rendered(run.path, tag, live)
+                return self._rendered(paths, tag, live)
 
         libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
         try:
             return await _answer(request, tag, content_policy(libraries, live), page)
         except Exception as error:  # a folder of another program may hold anything
-            text = f"{run.name} has no report yet: {_shown(error)}"
+            names = ", ".join(path.name for path in paths)
+            text = f"{names} has no report yet: {_shown(error)}"
             return PlainTextResponse(text, 503, headers={"Refresh": str(TABLE_SECONDS)})
 
     async def note(self, request: Request) -> Response:
@@ -366,7 +370,7 @@ class LivePages:
         return Response(status_code=204)
 
     def _store(self, identifier: str, body: NoteRequest) -> None:
-        folders = find_shown([self._found(identifier).path])
+        folders = find_shown([run.path for run in self._found(identifier)])
         folder = dict(zip(short_names(folders), folders, strict=True)).get(body.run)
         if folder is None:
             raise HTTPException(404, NO_RUN)
@@ -375,14 +379,15 @@ class LivePages:
             write_note(folder, body.key, SampleNote(body.note, body.tags, started))
 
 
-def _rendered(folder: Path, tag: str, live: LivePage) -> str:
-    """The report of a run in the state that `tag` names."""
-    return render(read_runs(find_shown([folder])), live=live)
+def _rendered(folders: tuple[Path, ...], tag: str, live: LivePage) -> str:
+    """The report of runs in the state that `tag` names."""
+    shown = find_shown(folders)
+    return render(read_runs(shown), compare_runs(shown), live)
 
 
-def _tag(run: LiveRun) -> str:
-    """The tag of a run's report: what changes with the run, then what changes with its notes."""
-    stamp = stamp_of(run.path)
+def _tag(folders: tuple[Path, ...]) -> str:
+    """The tag of a report: what changes with the runs, then what changes with their notes."""
+    stamp = [file for folder in folders for file in stamp_of(folder)]
     notes = [file for file in stamp if Path(file[0]).name == NOTES]
     return f"{_hash(repr([file for file in stamp if file not in notes]))}-{_hash(repr(notes))}"
 

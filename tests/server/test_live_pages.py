@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rewardkit.errors import RunMismatch, UsageError
-from rewardkit.harness.report.page import LivePage, render
+from rewardkit.harness.report.page import LivePage, PageComparisons, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.completion_row import CompletionRow
@@ -127,9 +127,9 @@ def test_a_report_is_rendered_again_only_when_its_folder_changed(
     folder = running_run(tmp_path / "run")
     rendered = []
 
-    def counted(runs: Sequence[ReportRun], live: LivePage) -> str:
+    def counted(runs: Sequence[ReportRun], compared: PageComparisons, live: LivePage) -> str:
         rendered.append(runs)
-        return render(runs, live=live)
+        return render(runs, compared, live)
 
     monkeypatch.setattr(live_pages, "render", counted)
     pages = view(tmp_path)
@@ -362,6 +362,39 @@ def test_a_web_page_of_others_can_store_no_note(tmp_path: Path) -> None:
     assert "access-control-allow-origin" not in asked.headers
     assert pages.post("/runs/unknown/notes", json=note_on("k", "n")).status_code == 404
     assert not (folder / "notes.json").exists()
+
+
+def two_runs(folder: Path) -> tuple[TestClient, list[str]]:
+    """The pages of two runs, and their addresses."""
+    for name, right in (("a", 1), ("b", 9)):
+        write_run(folder / name, [row(str(n), correct=n < right) for n in range(9)])
+    pages = view(folder)
+    parts = pages.get("/").text.split('href="/runs/')[1:]
+    return pages, [part.partition('"')[0] for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("order", "verdict"),
+    [([0, 1], "b is better by 89 points"), ([1, 0], "a is worse by 89 points"), ([0], None)],
+)
+def test_runs_in_one_address_are_compared_with_the_first(
+    tmp_path: Path, order: list[int], verdict: str | None
+) -> None:
+    pages, names = two_runs(tmp_path)
+    page = pages.get(f"/runs/{','.join(names[place] for place in order)}").text
+    assert (verdict or '"comparisons":[]') in page
+
+
+def test_a_note_on_compared_runs_is_stored_in_its_run(tmp_path: Path) -> None:
+    pages, names = two_runs(tmp_path)
+    address = f"/runs/{','.join(names)}"
+    before = pages.get(address).headers["etag"]
+    reply = pages.post(f"{address}/notes", json=note_on("gsm8k/1/0", "odd", run="b"))
+    assert reply.status_code == 204, reply.text
+    assert (tmp_path / "b" / "notes.json").is_file()
+    assert not (tmp_path / "a" / "notes.json").exists()
+    assert pages.get(address).headers["etag"] != before
+    assert pages.get(f"{address},unknown").status_code == 404
 
 
 def test_damaged_notes_are_named_with_a_remedy(tmp_path: Path) -> None:
