@@ -28,16 +28,14 @@ from rewardkit.audit.measure import Finding, Judged, Severity
 from rewardkit.audit.signatures import recognise
 from rewardkit.audit.targets import (
     FIRST_SECONDS,
-    Function,
     FunctionTarget,
     Score,
     Target,
-    VerifierTarget,
+    as_function,
     raised,
     run,
     scored,
 )
-from rewardkit.frameworks.client import RemoteVerifier
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.pool import end_idle_workers
 
@@ -91,7 +89,7 @@ def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     yield from _differences("repetition", cases, usual, target.judge(cases), "once more")
     in_turn = target.judge(cases[::-1])[::-1]
     yield from _differences("order", cases, usual, in_turn, "in another order")
-    function = _function(target)
+    function = as_function(target)
     if function is not None:
         mixed = [*accepted[:TOGETHER], *cases][: 2 * TOGETHER]
         yield from _manners(function, mixed[:most])
@@ -179,15 +177,6 @@ def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[Finding]:
             if one.correct and not other.correct:
                 yield _finding("length", case, "right", f"{_got(other)} {manner}")
                 break
-
-
-def _function(target: Target) -> FunctionTarget | None:
-    """The target as a function of a worker; None for a server and a command."""
-    if isinstance(target, FunctionTarget):
-        return target
-    if isinstance(target, VerifierTarget) and not isinstance(target.verifier, RemoteVerifier):
-        return FunctionTarget(target.name, "rewardkit", Function(target.verifier))
-    return None
 
 
 def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ ATTACK = "attack: "
 class Case:
     """A completion for a reference; `right` is known without any verifier.
 
-    `columns` are further columns of the row that a verifier may read.
+    `columns` are further columns of the row that a verifier may read. Cases of a set have an `id`.
     """
 
     family: str
@@ -26,6 +26,7 @@ class Case:
     reference: Any
     right: bool
     columns: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
 
     @property
     def kind(self) -> ErrorKind:

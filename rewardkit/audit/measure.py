@@ -53,13 +53,15 @@ SECONDS = 2.0
 class Judged:
     """What a target did with a case; `correct` is None where it gave no verdict.
 
-    `failure` is None, "hang", "exception", "crash" (its process died) or "unjudged".
+    `failure` is None, "hang", "exception", "crash" (its process died) or "unjudged". `seconds` is
+    the CPU time of a call in a worker; None for the first one, which may import much.
     """
 
     correct: bool | None
     score: float | None = None
     failure: str | None = None
     explanation: str = ""
+    seconds: float | None = None
 
 
 class Judges(Protocol):
@@ -149,26 +151,24 @@ class Tally:
         return {"name": self.name, "kind": self.kind, **asdict(self.rate)}
 
 
-def measure(target: Judges, cases: Iterable[Case], budget: float) -> tuple[list[Tally], list[Case]]:
-    """Judge cases until they or the seconds are used up.
-
-    Returns the families in order of appearance, and the cases that were judged.
-    """
-    tallies: dict[tuple[str, ErrorKind], Tally] = {}
-    done: list[Case] = []
-    for case, judged in _judged(target, iter(cases), time.monotonic() + budget):
-        key = case.family, case.kind
-        tallies.setdefault(key, Tally(*key)).add(case, judged)
-        done.append(case)
-    return list(tallies.values()), done
-
-
-def _judged(target: Judges, cases: Iterator[Case], end: float) -> Iterator[tuple[Case, Judged]]:
-    size = SMALLEST
+def judge_cases(
+    target: Judges, cases: Iterable[Case], budget: float
+) -> Iterator[tuple[Case, Judged]]:
+    """Judge cases until they or the seconds are used up."""
+    end, size, cases = time.monotonic() + budget, SMALLEST, iter(cases)
     while (start := time.monotonic()) < end and (chunk := list(itertools.islice(cases, size))):
         yield from zip(chunk, target.judge(chunk), strict=True)
         if time.monotonic() - start < 1:
             size = min(2 * size, LARGEST)
+
+
+def by_family(judged: Iterable[tuple[Case, Judged]]) -> list[Tally]:
+    """The families of judged cases, in order of appearance."""
+    tallies: dict[tuple[str, ErrorKind], Tally] = {}
+    for case, one in judged:
+        key = case.family, case.kind
+        tallies.setdefault(key, Tally(*key)).add(case, one)
+    return list(tallies.values())
 
 
 def totals(tallies: Sequence[Tally]) -> dict[str, ErrorRate]:
@@ -204,7 +204,7 @@ def smallest(target: Judges, tally: Tally, draw: Draw | None) -> dict[str, tuple
     rng = Random(tally.name)
     drawn = [case for case in (draw(rng) for _ in range(REDRAWN)) if case.kind == tally.kind]
     smaller = sorted((case for case in drawn if size(case) < size(found[0])), key=size)
-    for case, judged in _judged(target, iter(smaller), time.monotonic() + SECONDS):
+    for case, judged in judge_cases(target, smaller, SECONDS):
         if tally.error_name in failures(tally, case, judged):
             best[tally.error_name] = case, judged
             break

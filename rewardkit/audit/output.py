@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.audit.measure import NAMES, ErrorRate, Finding
+from rewardkit.audit.labelled import Score
+from rewardkit.audit.measure import NAMES, WORDS, ErrorRate, Finding
 from rewardkit.audit.run import Audit
 from rewardkit.harness.report.page import allowed, html_template, page_style
+from rewardkit.harness.results.metric import Metric
 from rewardkit.harness.results.names import counted, words
 from rewardkit.tables import Cell, Line, Table, as_html, as_markdown, markdown_text, short_text
 from rewardkit.text.printable import printable
@@ -39,6 +41,9 @@ def rate_text(rate: ErrorRate) -> str:
 
 def heading(audit: Audit) -> str:
     """What was audited, in a sentence."""
+    if audit.set is not None:
+        count = counted(len(audit.judged), "labelled answer")
+        return f"{audit.target}: {count} of the set {Path(audit.set).name}"
     cases = counted(sum(tally.cases for tally in audit.families), "case")
     families = len({tally.name for tally in audit.families})
     text = f"{audit.target}: {cases} of {families} families, kind {audit.kind}, seed {audit.seed}"
@@ -48,9 +53,18 @@ def heading(audit: Audit) -> str:
     return f"{text}, references as {audit.reference_form.format('…')}, which it reads better"
 
 
-def totals_table(audit: Audit) -> Table:
-    """The rates over all families, of the second verifier, too."""
-    audits = _sides(audit)
+def figures_table(audit: Audit) -> Table:
+    """The scores of a set's strata, or the rates over all families, of each verifier."""
+    audits = audit.sides
+    if audit.set is not None:
+        rows: list[Sequence[Cell]] = [
+            (score.stratum, side.target, *_score_cells(score))
+            for name in dict.fromkeys(score.stratum for side in audits for score in side.scores)
+            for side in audits
+            for score in side.scores
+            if score.stratum == name
+        ]
+        return Table("", ("stratum", "verifier", *SCORE_COLUMNS), rows, keys=2)
     names = [*MEASURES, *(name for name in audit.totals if name not in MEASURES)]
     rows = [
         (NAMES.get(name, words(name)), *_cells(one.totals.get(name) for one in audits))
@@ -59,9 +73,43 @@ def totals_table(audit: Audit) -> Table:
     return Table("", ("", *(one.target for one in audits)), rows)
 
 
+SCORE_COLUMNS = (
+    *("right found", "wrong accepted", "precision", "recall", "F1"),
+    *("no verdict", "hangs", "CPU ms"),
+)
+
+
+def _score_cells(score: Score) -> list[Cell]:
+    return [
+        f"{score.found:,} of {score.right:,}",
+        f"{score.accepted:,} of {score.wrong:,}",
+        *(share and share_text(share) for share in (score.precision, score.recall, score.f1)),
+        score.unjudged,
+        score.hangs,
+        None if score.cpu is None else f"{1000 * score.cpu:.3g}",
+    ]
+
+
+def share_text(share: Metric) -> str:
+    """A share with its interval in short: ".983 [.970, .991]"."""
+    value, low, high = (
+        f"{number:.3f}".removeprefix("0") for number in (share.value, share.low, share.high)
+    )
+    return f"{value} [{low}, {high}]"
+
+
+def disagreement_table(audit: Audit) -> Table:
+    """The share of cases that each two verifiers judge differently."""
+    rows: list[Sequence[Cell]] = [
+        (two.first, two.second, rate_text(ErrorRate.of(two.differ, two.answers)))
+        for two in audit.disagreements
+    ]
+    return Table("Disagreements", ("verifier", "other", "verdicts that differ"), rows, keys=2)
+
+
 def family_table(audit: Audit, *, only_errors: bool) -> Table:
     """The rates of each family, the highest first; with `only_errors`, those above 0."""
-    audits = _sides(audit)
+    audits = audit.sides
     by_name = [{(tally.name, tally.kind): tally for tally in one.families} for one in audits]
     worst = {
         key: max(side[key].rate.rate or 0 for side in by_name if key in side) for key in by_name[0]
@@ -85,10 +133,6 @@ def family_table(audit: Audit, *, only_errors: bool) -> Table:
     return Table("Families", columns, rows, note, keys=2)
 
 
-def _sides(audit: Audit) -> Sequence[Audit]:
-    return [audit] if audit.against is None else [audit, audit.against]
-
-
 def _cells(rates: Iterable[ErrorRate | None]) -> list[Cell]:
     return [None if rate is None else rate_text(rate) for rate in rates]
 
@@ -96,9 +140,11 @@ def _cells(rates: Iterable[ErrorRate | None]) -> list[Cell]:
 def terminal(audit: Audit) -> Iterator[Table | Line]:
     """The tables and the first findings."""
     yield Line(heading(audit), "bold")
-    yield totals_table(audit)
+    yield figures_table(audit)
+    if audit.against:
+        yield disagreement_table(audit)
     families = family_table(audit, only_errors=True)
-    if families.rows:
+    if families.rows and audit.set is None:
         yield families
     for note in audit.notes:
         yield Line(note)
@@ -128,7 +174,7 @@ def _all_findings(audit: Audit) -> list[tuple[Finding, dict[str, str]]]:
                 "got": found.got,
             },
         )
-        for side in _sides(audit)
+        for side in audit.sides
         for found in side.findings
     ]
 
@@ -138,7 +184,8 @@ def markdown(audit: Audit) -> str:
     parts = [
         f"### Audit of {_code(audit.target)}",
         heading(audit).partition(": ")[2].capitalize() + ".",
-        as_markdown(totals_table(audit)),
+        as_markdown(figures_table(audit)),
+        *([as_markdown(disagreement_table(audit))] if audit.against else []),
         *map(markdown_text, audit.notes),
         *(_markdown_finding(found, facts) for found, facts in _all_findings(audit)),
         "<details><summary>All families</summary>",
@@ -176,9 +223,11 @@ def page(audit: Audit) -> str:
         audit=audit,
         heading=heading(audit),
         sections=[
-            ("figures", "Figures", as_html([totals_table(audit)], ALIGNED)),
+            ("figures", "Figures", as_html([figures_table(audit)], ALIGNED)),
             ("families", "Families", as_html([replace(families, title="")], ALIGNED)),
         ],
+        disagreements=as_html([replace(disagreement_table(audit), title="")], ALIGNED),
+        judgement=WORDS,
         findings=_all_findings(audit),
         words=words,
         printable=printable,

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import combinations, islice, zip_longest
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -18,6 +18,17 @@ from typing import Any, NamedTuple
 from rewardkit.audit.attacks import attacks
 from rewardkit.audit.behaviour import FAMILY, behaviour
 from rewardkit.audit.cases import Case, Draw, interleaved
+from rewardkit.audit.labelled import (
+    MOST,
+    Disagreement,
+    Score,
+    by_options,
+    disagreement,
+    drawn,
+    fitting,
+    read_set,
+    scores,
+)
 from rewardkit.audit.measure import (
     SEVERITIES,
     ErrorRate,
@@ -25,13 +36,14 @@ from rewardkit.audit.measure import (
     Judged,
     Judges,
     Tally,
+    by_family,
     finding,
-    measure,
+    judge_cases,
     smallest,
     totals,
 )
 from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
-from rewardkit.audit.targets import Target, VerifierTarget, resolve_target
+from rewardkit.audit.targets import Target, VerifierTarget, as_function, resolve_target
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.results.names import words
 
@@ -71,7 +83,8 @@ ATTACKED = 25
 class AuditOptions:
     """What is measured, and how long. The fields are the options of `rewardkit audit`.
 
-    At most `per_family` cases of a family are judged, fewer if the seconds of `budget` run out.
+    At most `per_family` cases of a family are judged (200 if None), fewer if the seconds of
+    `budget` run out. Of a `set` these are the answers of a stratum (1500), whatever the budget.
     """
 
     kind: str | None = None
@@ -84,12 +97,16 @@ class AuditOptions:
     seed: int = 0
     budget: float = 30.0
     family: str = ""
-    per_family: int = 200
+    per_family: int | None = None
+    set: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What an audit found. `{}` is the answer in `form`, and the reference in `reference_form`."""
+    """What an audit found. `{}` is the answer in `form`, and the reference in `reference_form`.
+
+    An audit of a `set` has a score for each of its strata, and neither kind nor form.
+    """
 
     target: str
     kind: str
@@ -103,6 +120,22 @@ class Audit:
     verifier_args: Mapping[str, Any] = field(default_factory=dict)
     against: Audit | None = None
     """A second verifier on the same cases."""
+    judged: Sequence[tuple[Case, Judged]] = ()
+    set: str | None = None
+    scores: Sequence[Score] = ()
+
+    @property
+    def sides(self) -> Sequence[Audit]:
+        """This audit and those that it is compared with."""
+        return [self, *(self.against.sides if self.against else [])]
+
+    @property
+    def disagreements(self) -> Sequence[Disagreement]:
+        """How often each two of the sides differ."""
+        return [
+            disagreement(one.target, other.target, one.judged, other.judged)
+            for one, other in combinations(self.sides, 2)
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -117,6 +150,9 @@ class Audit:
             "findings": [asdict(found) for found in self.findings],
             "totals": {name: asdict(rate) for name, rate in self.totals.items()},
             "notes": list(self.notes),
+            "set": self.set,
+            "scores": [score.as_json() for score in self.scores],
+            "verdicts": {case.id: one.correct for case, one in self.judged if case.id},
             "against": self.against and self.against.as_json(),
         }
 
@@ -125,17 +161,20 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     """Audit a verifier by name, or a reward function.
 
     `options` are those of `rewardkit audit`: `kind`, `verifier_args`, `data`, `reference_field`,
-    `against`, `signature`, `threshold`, `seed`, `budget` in seconds, `family`,
-    `per_family`. UsageError without a kind where the target doesn't show it.
+    `against`, `signature`, `threshold`, `seed`, `budget` in seconds, `family`, `per_family`,
+    `set`. UsageError without a kind where the target doesn't show it.
     """
     chosen = AuditOptions(**options)
+    if chosen.set is not None:
+        return _audit_set(target, chosen, chosen.set)
     parameters = chosen.verifier_args
     resolved = resolve_target(target, chosen.signature, chosen.threshold, parameters)
     kind = kind_of(resolved.name, chosen.kind)
     rows = [] if chosen.data is None else read_data(chosen.data, chosen.reference_field)
     other = None if chosen.against is None else resolve_target(chosen.against)
     source = _source([resolved, *([other] if other else [])], kind, rows, chosen.seed)
-    tallies, done = measure(resolved, source.cases(chosen), chosen.budget)
+    judged = [*judge_cases(resolved, source.cases(chosen), chosen.budget)]
+    tallies = by_family(judged)
     commands = Commands(target, chosen, kind)
     findings = [*_case_findings(resolved, tallies, source.draws, commands)]
     if source.unread:
@@ -165,19 +204,70 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
         findings=sorted(findings, key=lambda found: SEVERITIES.index(found.severity)),
         notes=notes,
         verifier_args=parameters,
+        judged=judged,
     )
     if other is None or chosen.against is None:
         return result
-    tallies, _ = measure(other, done, math.inf)
+    judged = [*judge_cases(other, (case for case, _ in judged), math.inf)]
+    tallies = by_family(judged)
     commands = Commands(chosen.against, AuditOptions(seed=chosen.seed), kind)
     second = replace(
         result,
         target=other.name,
         families=tallies,
         totals=totals(tallies),
+        judged=judged,
         findings=[*_case_findings(other, tallies, source.draws, commands)],
     )
     return replace(result, against=second)
+
+
+def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: str) -> Audit:
+    """Judge the answers of a set that fit the target, each with the options of its row."""
+    if options.kind is not None:
+        kind_of("", options.kind)
+    name = target if isinstance(target, str) else ""
+    answers = [
+        answer
+        for answer in fitting(read_set(source), name, options.kind or KIND_OF.get(name), KIND_OF)
+        if answer.case.family.startswith(options.family)
+    ]
+    if not answers:
+        raise UsageError(
+            f"{source} has no answers for {name or target}: name another --kind or --family"
+        )
+    fit = len(answers)
+    answers = drawn(answers, options.per_family or MOST)
+    judged: list[tuple[Case, Judged]] = []
+    findings: list[Finding] = []
+    for row_options, group in by_options(answers):
+        is_ours = any(answer.verifier == name for answer in group)
+        parameters = {**(row_options if is_ours else {}), **options.verifier_args}
+        resolved = resolve_target(target, options.signature, options.threshold, parameters)
+        resolved = as_function(resolved) or resolved
+        some = [*judge_cases(resolved, (answer.case for answer in group), math.inf)]
+        commands = Commands(target, replace(options, verifier_args=parameters), "")
+        findings += _case_findings(resolved, by_family(some), {}, commands)
+        judged += some
+    tallies = by_family(judged)
+    result = Audit(
+        target=resolved.name,
+        kind=options.kind or "",
+        form="{}",
+        seed=options.seed,
+        families=tallies,
+        totals=totals(tallies),
+        findings=sorted(findings, key=lambda found: SEVERITIES.index(found.severity)),
+        verifier_args=options.verifier_args,
+        judged=judged,
+        notes=[] if fit == len(judged) else [f"drawn from {fit:,}: --per-family judges more"],
+        set=source,
+        scores=scores(answers, judged),
+    )
+    if options.against is None:
+        return result
+    other = AuditOptions(kind=options.kind, family=options.family, per_family=options.per_family)
+    return replace(result, against=_audit_set(options.against, other, source))
 
 
 def assert_sound(
@@ -226,6 +316,10 @@ def kind_of(target: str, kind: str | None) -> str:
     return found
 
 
+def _most(options: AuditOptions) -> int:
+    return options.per_family or 200
+
+
 class _Spelling(NamedTuple):
     """How answers and references are written; `{}` is the text."""
 
@@ -265,7 +359,7 @@ class _Source:
     def cases(self, options: AuditOptions) -> Iterator[Case]:
         """Generated cases, attacks and cases from the data set in turn."""
         draws = {name: draw for name, draw in self.draws.items() if name.startswith(options.family)}
-        generated = islice(interleaved(draws, options.seed), options.per_family * len(draws))
+        generated = islice(interleaved(draws, options.seed), _most(options) * len(draws))
         for cases in zip_longest(generated, self._attacks(options), self.from_data):
             for case in cases:
                 if case is not None and case.family.startswith(options.family):
@@ -280,7 +374,7 @@ class _Source:
             return attacks(
                 [(row.reference, row.columns) for row in self.rows], self.kind, seed, form
             )
-        drawn = islice(interleaved(self.plain, seed), min(ATTACKED, options.per_family))
+        drawn = islice(interleaved(self.plain, seed), min(ATTACKED, _most(options)))
         rows = [(case.reference, case.columns) for case in drawn]
         return map(self.spelling.stored, attacks(rows, self.kind, seed, form))
 
@@ -377,6 +471,9 @@ class Commands:
 
     def of_family(self, family: str) -> str:
         """The line that measures a family again."""
+        if self.options.set:
+            again = ["--set", self.options.set, "--family", family]
+            return shlex.join(["rewardkit", "audit", *self.words, *again])
         data = [] if self.options.data is None else ["--data", str(self.options.data)]
         column = self.options.reference_field
         more = ["--kind", self.kind, *data, *(["--reference-field", column] if column else [])]

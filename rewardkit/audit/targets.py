@@ -7,6 +7,7 @@ import math
 import os
 import pkgutil
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -23,8 +24,9 @@ from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import Judged
 from rewardkit.audit.signatures import SIGNATURES, Signature, entry_point, recognise, score_of
 from rewardkit.errors import DataError, JudgingError, UnknownName, UsageError
-from rewardkit.frameworks.client import remote
+from rewardkit.frameworks.client import RemoteVerifier, remote
 from rewardkit.judging import Control, JudgingOptions, judge_many
+from rewardkit.judging.deadline import process_time
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
@@ -148,14 +150,34 @@ class Score:
     messages: bool
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        """What `call` returns."""
+        """What `call` returns, with the CPU time of the call unless it is the worker's first."""
         signature = recognise(function, self.signature)
-        return call(function, signature, self.cases, messages=self.messages)
+        before = _cpu_seconds()
+        judged = call(function, signature, self.cases, messages=self.messages)
+        seconds = _cpu_seconds() - before
+        if _called:
+            return [replace(one, seconds=seconds / len(judged)) for one in judged]
+        _called.append(True)
+        return judged
 
     def scores(self, function: Callable[..., Any], cases: Sequence[Case]) -> list[Judged]:
         """The scores of cases, one call each."""
         signature = recognise(function, self.signature)
         return [call(function, signature, [one], messages=self.messages)[0] for one in cases]
+
+
+_called: list[bool] = []
+"""Not empty in a worker that has called its function."""
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this process and its children, which run or have been waited for."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    children = Path("/proc/thread-self/children")
+    running = children.read_text().split() if children.exists() else []
+    times = [process_time(int(pid)) for pid in running]
+    ended = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return ended + sum(one.computed for one in times if one)
 
 
 @dataclass(frozen=True)
@@ -291,6 +313,17 @@ class CommandTarget:
 
 Target = FunctionTarget | VerifierTarget | CommandTarget
 """What is audited."""
+
+
+def as_function(target: Target) -> FunctionTarget | None:
+    """The target as a function of a worker; None for a server and a command."""
+    if isinstance(target, FunctionTarget):
+        return target
+    if isinstance(target, VerifierTarget) and not isinstance(target.verifier, RemoteVerifier):
+        function = Function(target.verifier)
+        return FunctionTarget(target.name, "rewardkit", function, threshold=target.threshold)
+    return None
+
 
 _FUNCTION = re.compile(r"[^\s:]+:[^\W\d][\w.]*")
 

@@ -43,6 +43,15 @@ def audit_command(
     against: Annotated[
         str | None, in_what(metavar="TARGET", help="A second verifier on the same cases.")
     ] = None,
+    labelled_set: Annotated[
+        str | None,
+        in_what(
+            "--set",
+            metavar="FILE",
+            help="Judge labelled answers in place of generated cases: a file with completion, "
+            "reference and label, or 'unseen'.",
+        ),
+    ] = None,
     family: Annotated[
         str, in_what(metavar="START", help="Only families whose names start with this.")
     ] = "",
@@ -70,8 +79,13 @@ def audit_command(
         float, in_judging(metavar="SECONDS", help="Time for generated cases.")
     ] = 30.0,
     per_family: Annotated[
-        int, in_judging(min=1, help="Most cases of a family; the budget may end earlier.")
-    ] = 200,
+        int | None,
+        in_judging(
+            min=1,
+            help="Most cases of a family, by default 200; the budget may end earlier. With --set "
+            "most answers of a stratum, by default 1500.",
+        ),
+    ] = None,
     fail_on: Annotated[
         str,
         in_output(
@@ -119,6 +133,7 @@ def audit_command(
             budget=budget,
             family=family,
             per_family=per_family,
+            set=labelled_set,
         )
     if markdown is not None:
         replace_text(markdown, output.markdown(result))

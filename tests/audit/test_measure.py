@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import measure, smallest, totals
+from rewardkit.audit.measure import Tally, by_family, judge_cases, smallest, totals
 from rewardkit.harness.results.metric import clopper_pearson
 from tests.audit.fakes import Accepts
 
@@ -21,8 +22,12 @@ CASES = [
 ]
 
 
+def tallies(target: Accepts, cases: Sequence[Case]) -> list[Tally]:
+    return by_family(judge_cases(target, cases, 10))
+
+
 def test_families_count_the_verdicts_that_are_wrong() -> None:
-    counted = [(t.name, t.kind, t.n, t.errors) for t in measure(YES, CASES, 10)[0]]
+    counted = [(t.name, t.kind, t.n, t.errors) for t in tallies(YES, CASES)]
     assert counted == [
         ("plain", "false_reject", 2, 1),
         ("plain", "false_accept", 1, 1),
@@ -31,13 +36,12 @@ def test_families_count_the_verdicts_that_are_wrong() -> None:
 
 
 def test_a_case_without_a_verdict_is_kept_with_its_failure() -> None:
-    (rejects, *_), _ = measure(YES, CASES, 10)
+    rejects, *_ = tallies(YES, CASES)
     assert [judged.failure for _, judged in rejects.failed] == [None, "exception"]
 
 
 def test_a_verifier_that_always_raises_has_no_rate_but_raises() -> None:
-    tallies, _ = measure(Accepts(lambda *_: None), CASES, 10)
-    rates = totals(tallies)
+    rates = totals(tallies(Accepts(lambda *_: None), CASES))
     assert {name: rate.rate for name, rate in rates.items()} == {
         "false_accept": None,
         "false_reject": None,
@@ -50,7 +54,7 @@ def test_a_verifier_that_always_raises_has_no_rate_but_raises() -> None:
 
 
 def test_no_seconds_are_no_cases() -> None:
-    assert measure(YES, CASES, 0) == ([], [])
+    assert [*judge_cases(YES, CASES, 0)] == []
 
 
 def test_intervals_are_exact() -> None:
@@ -67,6 +71,6 @@ def digits(rng: Random) -> Case:
 
 def test_the_smallest_example_is_the_shortest_of_its_family_that_still_fails() -> None:
     short = Accepts(lambda text, reference: text == reference and len(text) < 4)
-    (tally,), _ = measure(short, [Case("digits", "123456789", "123456789", right=True)], 10)
+    (tally,) = tallies(short, [Case("digits", "123456789", "123456789", right=True)])
     (name, (case, judged)), *others = smallest(short, tally, digits).items()
     assert (name, len(case.completion), judged.correct, others) == ("false_reject", 4, False, [])

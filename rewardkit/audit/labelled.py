@@ -1,0 +1,230 @@
+"""Sets of labelled answers: what a verifier does with completions whose label a person wrote."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from rewardkit.audit.cases import Case
+from rewardkit.audit.measure import Judged
+from rewardkit.errors import DataError
+from rewardkit.harness.results.data_files import read_rows
+from rewardkit.harness.results.metric import Metric, clopper_pearson
+
+UNSEEN = Path(__file__).with_name("unseen.jsonl.gz")
+"""The answers that nobody had tuned a verifier to when they were first judged; docs/unseen.md."""
+
+OURS_ALONE = ("form", "options")
+"""Strata whose labels follow from a form that only our verifier asks for, or from its options."""
+
+MOST = 1500
+"""Answers of each stratum that are judged, unless more are asked for."""
+
+ANSWERS = ("boxed", "damaged", "replies", "gsm8k", "choice")
+"""The strata of answers that any grader may get."""
+
+
+@dataclass(frozen=True)
+class LabelledAnswer:
+    """A case of a set. A verifier of ours is given the `options`; the case's `right` is the label.
+
+    Without a `verifier` the row says nothing of who should judge it.
+    """
+
+    case: Case
+    stratum: str
+    verifier: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_set(source: str) -> list[LabelledAnswer]:
+    """The answers of a file, or of "unseen". DataError for a row without what is needed."""
+    rows = read_rows(UNSEEN if source == "unseen" else source)
+    return [_answer(row, number, source) for number, row in enumerate(rows, 1)]
+
+
+def _answer(row: Mapping[str, Any], number: int, source: str) -> LabelledAnswer:
+    options = row.get("kwargs") or {}
+    if not isinstance(row.get("completion"), str) or row.get("reference") is None:
+        raise DataError(f"row {number} of {source} needs a text `completion` and a `reference`")
+    if not isinstance(row.get("label"), bool):
+        raise DataError(f"row {number} of {source} needs a `label`: true if it is right, or false")
+    if not isinstance(options, dict):
+        raise DataError(f"row {number} of {source} has `kwargs` that are no object: {options!r}")
+    stratum, kind = str(row.get("stratum") or "all"), str(row.get("kind") or "")
+    columns = row.get("columns") or {}
+    family = f"{stratum}: {kind}" if kind else stratum
+    name = str(row.get("id") or number)
+    case = Case(family, row["completion"], row["reference"], row["label"], columns, name)
+    return LabelledAnswer(case, stratum, str(row.get("verifier") or ""), options)
+
+
+def fitting(
+    answers: Sequence[LabelledAnswer],
+    target: str,
+    kind: str | None,
+    kinds: Mapping[str, str],
+) -> list[LabelledAnswer]:
+    """The answers that a target judges.
+
+    A verifier that the set names gets its own answers with their options. Any other target gets
+    those of a `kind`, or the strata that any grader may get; never those that are ours alone.
+    `kinds` are those of our verifiers.
+    """
+    if any(answer.verifier == target for answer in answers):
+        return [answer for answer in answers if answer.verifier == target]
+    return [
+        answer
+        for answer in answers
+        if answer.stratum not in OURS_ALONE
+        and (
+            not answer.verifier
+            or (kinds.get(answer.verifier) == kind if kind else answer.stratum in ANSWERS)
+        )
+    ]
+
+
+def drawn(answers: Sequence[LabelledAnswer], most: int) -> list[LabelledAnswer]:
+    """At most so many answers of each stratum: the same ones for every target."""
+    kept: set[str] = set()
+    for stratum in {answer.stratum for answer in answers}:
+        names = (answer.case.id for answer in answers if answer.stratum == stratum)
+        kept |= set(sorted(names, key=lambda name: sha256(name.encode()).digest())[:most])
+    return [answer for answer in answers if answer.case.id in kept]
+
+
+def by_options(
+    answers: Sequence[LabelledAnswer],
+) -> Iterator[tuple[dict[str, Any], list[LabelledAnswer]]]:
+    """The answers in groups with equal options."""
+
+    def options(answer: LabelledAnswer) -> str:
+        return json.dumps(answer.options, sort_keys=True)
+
+    for text, group in groupby(sorted(answers, key=options), options):
+        yield json.loads(text), list(group)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A verifier's verdicts on the answers of a stratum.
+
+    An answer without a verdict is neither found nor accepted, as it is not paid in training.
+    """
+
+    stratum: str
+    right: int
+    found: int
+    wrong: int
+    accepted: int
+    unjudged: int
+    hangs: int
+    cpu: float | None
+    """CPU seconds of a call on average, without those that hung; None where it isn't known."""
+
+    @classmethod
+    def of(cls, stratum: str, pairs: Sequence[tuple[Case, Judged]]) -> Score:
+        """The score of cases with what a verifier did with them."""
+        paid = [case.right for case, judged in pairs if judged.correct]
+        right = sum(case.right for case, _ in pairs)
+        seconds = [judged.seconds for _, judged in pairs if judged.seconds is not None]
+        return cls(
+            stratum,
+            right=right,
+            found=sum(paid),
+            wrong=len(pairs) - right,
+            accepted=len(paid) - sum(paid),
+            unjudged=sum(judged.correct is None for _, judged in pairs),
+            hangs=sum(judged.failure == "hang" for _, judged in pairs),
+            cpu=fmean(seconds) if seconds else None,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, and the shares with their intervals."""
+        shares = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return asdict(self) | {name: share and asdict(share) for name, share in shares.items()}
+
+    @property
+    def precision(self) -> Metric | None:
+        """The share of right answers among those that it accepts; None where it accepts none."""
+        return exact_share(self.found, self.found + self.accepted)
+
+    @property
+    def recall(self) -> Metric | None:
+        """The share of right answers that it accepts."""
+        return exact_share(self.found, self.right)
+
+    @property
+    def f1(self) -> Metric | None:
+        """The harmonic mean of both, 2s / (1 + s) for the share s of found answers among those that
+        are right or accepted; so the exact interval of s gives that of F1."""
+        share = exact_share(self.found, self.right + self.accepted)
+        if share is None or not self.right:
+            return None
+        value, low, high = (2 * s / (1 + s) for s in (share.value, share.low, share.high))
+        return Metric(value, low, high, share.count)
+
+
+def exact_share(some: int, count: int) -> Metric | None:
+    """A share with its exact 95% interval; None of nothing."""
+    return Metric(some / count, *clopper_pearson(some, count), count) if count else None
+
+
+def scores(answers: Sequence[LabelledAnswer], judged: Sequence[tuple[Case, Judged]]) -> list[Score]:
+    """The score of each stratum in order of appearance, and of all, if there are several."""
+    strata = {answer.case.id: answer.stratum for answer in answers}
+    names = dict.fromkeys(strata.values())
+    found = [
+        Score.of(name, [pair for pair in judged if strata[pair[0].id] == name]) for name in names
+    ]
+    return [*found, *([Score.of("all", judged)] if len(found) > 1 else [])]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How often two verifiers judge the same answers differently, with the shortest examples."""
+
+    first: str
+    second: str
+    answers: int
+    differ: int
+    examples: Sequence[tuple[Case, bool]]
+    """The cases, and the verdict of the first."""
+
+    @property
+    def share(self) -> float:
+        """The share of answers with a verdict of both that are judged differently."""
+        return self.differ / self.answers if self.answers else math.nan
+
+
+EXAMPLES = 3
+"""Examples shown of each pair of verifiers."""
+
+
+def disagreement(
+    first: str,
+    second: str,
+    one: Sequence[tuple[Case, Judged]],
+    other: Sequence[tuple[Case, Judged]],
+) -> Disagreement:
+    """Compare the verdicts on the cases that both judged."""
+    verdicts = {_key(case): judged.correct for case, judged in other}
+    both = [
+        (case, judged.correct, verdicts[_key(case)])
+        for case, judged in one
+        if judged.correct is not None and verdicts.get(_key(case)) is not None
+    ]
+    differ = [(case, verdict) for case, verdict, another in both if verdict is not another]
+    differ.sort(key=lambda pair: len(pair[0].completion) + len(str(pair[0].reference)))
+    return Disagreement(first, second, len(both), len(differ), differ[:EXAMPLES])
+
+
+def _key(case: Case) -> tuple[str, str, str]:
+    return case.id, case.completion, str(case.reference)
