@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 SLURM_VARIABLES = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
@@ -18,8 +18,14 @@ def available_cores(*, environment: Mapping[str, str] = os.environ, root: Path =
 
     A quota of 1.5 cores counts as 2. `root` holds `proc` and `sys`; a test passes another.
     """
-    limits = [_affinity(), *_quotas(root), *_slurm_share(environment)]
-    return max(1, min(limits))
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        cores = os.cpu_count() or 1
+    # what SLURM gives the task, or, where no task's share is set, the job on this node
+    shares = (environment.get(name, "") for name in SLURM_VARIABLES)
+    slurm = next((int(share) for share in shares if share.isascii() and share.isdigit()), cores)
+    return max(1, min(cores, slurm, *_quotas(root)))
 
 
 def sleep_while_waiting() -> None:
@@ -29,22 +35,6 @@ def sleep_while_waiting() -> None:
     threads took ten times as long as one. OpenMP reads the variable when torch is imported.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-
-def _affinity() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-def _slurm_share(environment: Mapping[str, str]) -> Iterator[int]:
-    """What SLURM gives the task, or, where no task's share is set, the job on this node."""
-    for name in SLURM_VARIABLES:
-        value = environment.get(name, "")
-        if value.isascii() and value.isdigit():
-            yield int(value)
-            return
 
 
 @functools.cache  # it costs a hundred times what the rest does, and doesn't change
@@ -65,7 +55,11 @@ def _quotas(root: Path) -> tuple[int, ...]:
         else:
             continue
         for mount in mounts:
-            quotas += map(_quota, _upwards(mount, path))
+            # a container without a namespace for control groups sees the host's path, but mounts
+            # its own group: the folders of the path are missing, and the mount itself has the limit
+            group = mount / path.strip("/")
+            parents = (folder for folder in group.parents if folder.is_relative_to(mount))
+            quotas += map(_quota, (group, *parents))
     return tuple(filter(None, quotas))
 
 
@@ -96,16 +90,6 @@ def too_low_limit(needed: Mapping[int, int], process: str) -> str:
             name = _ULIMITS[limit]
             return f"the limit is {hard:,} {name}, and {process} needs {amount:,}; raise it"
     return ""
-
-
-def _upwards(mount: Path, path: str) -> Iterator[Path]:
-    # a container without a namespace for control groups sees the host's path, but mounts its own
-    # group: the folders of the path are missing, and the mount itself has the limit
-    group = mount / path.strip("/")
-    for folder in (group, *group.parents):
-        yield folder
-        if folder == mount:
-            return
 
 
 def _quota(folder: Path) -> int | None:

@@ -7,7 +7,7 @@ import importlib.metadata
 import inspect
 import os
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -67,7 +67,9 @@ class Registry:
         self._manager = pluggy.PluginManager(hooks.GROUP)
         self._manager.add_hookspecs(hooks)
         for plugin in plugins:
-            self._register(plugin if isinstance(plugin, Plugin) else _anonymous(plugin))
+            if not isinstance(plugin, Plugin):
+                plugin = Plugin(getattr(plugin, "__name__", type(plugin).__name__), plugin)
+            self._register(plugin)
         self._offers = {kind: self._collect(kind) for kind in KINDS}
 
     def offers(self, kind: str) -> Mapping[str, Offer]:
@@ -116,7 +118,11 @@ class Registry:
         return cast("Callable[..., Any]", self.find("backends", name).load())
 
     def _register(self, plugin: Plugin) -> None:
-        unmarked = sorted(_unmarked_hooks(plugin.module))
+        unmarked = [
+            name
+            for name, value in inspect.getmembers(plugin.module, callable)
+            if name.startswith("rewardkit_") and not hasattr(value, f"{hooks.GROUP}_impl")
+        ]
         if unmarked:
             raise PluginError(
                 f"plugin {plugin.name!r} defines {unmarked[0]} without @rewardkit.hookimpl, "
@@ -135,7 +141,18 @@ class Registry:
         offers: dict[str, Offer] = {}
         # pluggy lists the last registered first; in the message of a clash ours come first
         for hook in getattr(self._manager.hook, f"rewardkit_{kind}").get_hookimpls():
-            for name, value in _called(hook, kind).items():
+            source = f"plugin {hook.plugin_name!r}: rewardkit_{kind}()"
+            try:
+                offered = hook.function()
+            except Exception as error:  # whatever a plugin's hook raises names the plugin
+                raise PluginError(
+                    f"{source} raised {_described(error)}; repair the plugin"
+                ) from error
+            if not isinstance(offered, Mapping) or not all(isinstance(one, str) for one in offered):
+                raise PluginError(
+                    f"{source} returns {offered!r}; it must return a mapping from names to offers"
+                )
+            for name, value in offered.items():
                 offer = Offer(kind, name, value, hook.plugin_name)
                 if name in offers:
                     raise PluginError(
@@ -215,29 +232,6 @@ def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> P
             f"{_described(error)}; repair or uninstall {distribution}, "
             f"or leave it out of {PLUGINS_VARIABLE}"
         ) from error
-
-
-def _anonymous(plugin: object) -> Plugin:
-    return Plugin(getattr(plugin, "__name__", type(plugin).__name__), plugin)
-
-
-def _unmarked_hooks(plugin: object) -> Iterator[str]:
-    for name, value in inspect.getmembers(plugin, callable):
-        if name.startswith("rewardkit_") and not hasattr(value, f"{hooks.GROUP}_impl"):
-            yield name
-
-
-def _called(hook: pluggy.HookImpl, kind: str) -> Mapping[str, object]:
-    source = f"plugin {hook.plugin_name!r}: rewardkit_{kind}()"
-    try:
-        offered = hook.function()
-    except Exception as error:  # whatever a plugin's hook raises names the plugin
-        raise PluginError(f"{source} raised {_described(error)}; repair the plugin") from error
-    if not isinstance(offered, Mapping) or not all(isinstance(name, str) for name in offered):
-        raise PluginError(
-            f"{source} returns {offered!r}; it must return a mapping from names to offers"
-        )
-    return offered
 
 
 _resolved = functools.cache(pkgutil.resolve_name)

@@ -18,7 +18,6 @@ from rewardkit.text.redaction import remember_arguments
 
 if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.harness.results.summary import TaskSummary
-    from rewardkit.harness.runs.run import RunSummary
     from rewardkit.tables import Line, Table
 
 
@@ -66,12 +65,6 @@ def show(parts: Iterable[Table | Line], values: object, *, as_json: bool) -> Non
         echo(json.dumps(values))
     else:
         console().show(parts)
-
-
-def print_summary(summary: RunSummary, *, as_json: bool) -> None:
-    """Print a run's figures."""
-    values = {**summary.as_json(), "output_dir": str(summary.output_dir)}
-    show_tasks(summary.tasks, summary.shown(), values, as_json=as_json)
 
 
 def show_tasks(

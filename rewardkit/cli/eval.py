@@ -18,8 +18,8 @@ from rewardkit.cli.arguments import (
     fail_with,
     first_error,
     names,
-    print_summary,
     resumable,
+    show_tasks,
 )
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
@@ -261,6 +261,8 @@ def eval_command(
     The same command resumes a run that was interrupted or killed.
     """
     from rewardkit.harness.runs.options import options_for
+    from rewardkit.harness.runs.plan import plan_for
+    from rewardkit.harness.runs.run import run
     from rewardkit.harness.runs.sweep import is_sweep
 
     models = [*model, *existing(more_models or ())]
@@ -271,17 +273,11 @@ def eval_command(
     output.check()
     if watch or is_sweep(models, prompts):
         evaluate_several(options, models, prompts, output, watch=watch, timeout=watch_timeout)
-    else:
-        _evaluate(options, output)
-
-
-def _evaluate(options: EvalOptions, output: OutputOptions) -> None:
-    from rewardkit.harness.runs.plan import plan_for
-    from rewardkit.harness.runs.run import run
-
+        return
     reporter = output.reporter()
     with resumable():
         summary = run(plan_for(options, reporter), reporter)
-    print_summary(summary, as_json=output.as_json)
+    values = {**summary.as_json(), "output_dir": str(summary.output_dir)}
+    show_tasks(summary.tasks, summary.shown(), values, as_json=output.as_json)
     output.log(summary.output_dir)
     fail_with(summary.failures, lambda: first_error(summary.output_dir))

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -130,15 +130,11 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
     program.callback()(_options)
     for name in [command for command in COMMANDS if command in arguments[:1]] or COMMANDS:
         program.command(name, short_help=COMMANDS[name])(
-            _listed if arguments[:1] in HELP else _function_of(name)
+            _listed
+            if arguments[:1] in HELP
+            else getattr(importlib.import_module(f"rewardkit.cli.{name}"), f"{name}_command")
         )
     return program
-
-
-def _function_of(command: str) -> Callable[..., None]:
-    module = importlib.import_module(f"rewardkit.cli.{command}")
-    function: Callable[..., None] = getattr(module, f"{command}_command")
-    return function
 
 
 def _listed() -> None:

@@ -137,27 +137,22 @@ def _read(path: Path) -> dict[str, Completion]:
                 if (stored := CompletionRow.in_line(row)) is not None:
                     rows[stored.key] = stored.generated
                     continue
-                key = _key(row, seen, place)
-                if key in rows and "key" not in row:  # a run's later row replaces the earlier one
-                    raise DataError(
-                        f"{place}: the file already has a completion {row['index']} of this "
-                        "problem; leave out index to count them up"
-                    )
-                rows[key] = _completion(row, place)
+                # the key begins with the slash where the row names no task
+                key = row.get("key")
+                if key is None:
+                    identifier = row.get("id", row.get("sample"))
+                    if identifier is None:
+                        raise DataError(f'{place} names no problem: give "key" or "id"')
+                    problem = f"{row.get('task', '')}/{identifier}"
+                    key = f"{problem}/{row.get('index', seen[problem])}"
+                    seen[problem] += 1
+                    if key in rows:  # of a run, a later row replaces the earlier one
+                        raise DataError(
+                            f"{place}: the file already has a completion {row['index']} of this "
+                            "problem; leave out index to count them up"
+                        )
+                rows[str(key)] = _completion(row, place)
     return rows
-
-
-def _key(row: Mapping[str, Any], seen: Counter[str], place: str) -> str:
-    """The request's key; it begins with the slash where the row names no task."""
-    if "key" in row:
-        return str(row["key"])
-    identifier = row.get("id", row.get("sample"))
-    if identifier is None:
-        raise DataError(f'{place} names no problem: give "key" or "id"')
-    problem = f"{row.get('task', '')}/{identifier}"
-    index = row.get("index", seen[problem])
-    seen[problem] += 1
-    return f"{problem}/{index}"
 
 
 def _completion(row: Mapping[str, Any], place: str) -> Completion:

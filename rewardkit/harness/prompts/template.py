@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,9 @@ class PromptTemplate:
         The turns of the sample's conversation come before the question. Their system message
         replaces the template's own, and a given system prompt replaces both.
         """
-        examples = self._examples(sample)
+        examples: list[WordedProblem] = []
+        if self.wording is not None and self.has_examples:
+            examples = [self._worded_examples[index] for index in self.examples.beside(sample)]
         variables = self._variables(sample, examples)
         begins_with_system = any(turn.role == "system" for turn in sample.turns[:1])
         system = self.system
@@ -102,12 +104,13 @@ class PromptTemplate:
         if "example" in self.parts:
             for example in examples:
                 example_variables = {**variables, "example": example}
-                wording = _join(opening, self._render("example", example_variables, sample))
-                turns.append(Message("user", wording))
+                texts = (opening, self._render("example", example_variables, sample))
+                turns.append(Message("user", "\n\n".join(filter(None, texts))))
                 turns.append(Message("assistant", self._render("reply", example_variables, sample)))
                 opening = ""
         turns += sample.turns[begins_with_system:]
-        return [*turns, Message("user", _join(opening, self._render("user", variables, sample)))]
+        texts = (opening, self._render("user", variables, sample))
+        return [*turns, Message("user", "\n\n".join(filter(None, texts)))]
 
     def tools(self, sample: Sample) -> tuple[Tool, ...]:
         """The sample's tools for the chat template; none if the prompt itself shows them."""
@@ -129,9 +132,7 @@ class PromptTemplate:
         if solution is not None:
             worked = replace(worked, solution=solution)
         variables = {**self._variables(example, [worked]), "example": worked}
-        if "reply" in self.parts:
-            return self._render("reply", variables, example)
-        return self._rendered(self.plain_reply.render, variables, example)
+        return self._render("reply", variables, example)
 
     def hash(self) -> str:
         """Hash everything that decides the prompts: the template, the system prompt and, if used,
@@ -150,11 +151,6 @@ class PromptTemplate:
         wording, samples = self.wording, self.examples.samples
         return [word_example(wording, sample, self.reading) for sample in samples if wording]
 
-    def _examples(self, sample: Sample) -> list[WordedProblem]:
-        if self.wording is None or not self.has_examples:
-            return []
-        return [self._worded_examples[index] for index in self.examples.beside(sample)]
-
     def _variables(self, sample: Sample, examples: Sequence[WordedProblem]) -> dict[str, Any]:
         variables: dict[str, Any] = {**sample.columns, "question": sample.question}
         if self.wording is not None and self.needs_words:
@@ -166,25 +162,18 @@ class PromptTemplate:
         return variables
 
     def _render(self, part: str, variables: Mapping[str, Any], sample: Sample) -> str:
-        if part not in self.parts:
+        if part not in self.parts and part != "reply":
             return ""
-        return self._rendered(partial(self._render_part, part), variables, sample)
-
-    def _render_part(self, part: str, variables: Mapping[str, Any]) -> str:
-        context = self.compiled.new_context(dict(variables))
-        if part != USER:
-            return "".join(self.compiled.blocks[part](context))
-        context.blocks = {block: [lambda context: iter(())] for block in self.parts}  # show nothing
-        return "".join(self.compiled.root_render_func(context))
-
-    def _rendered(
-        self,
-        render: Callable[[Mapping[str, Any]], str],
-        variables: Mapping[str, Any],
-        sample: Sample,
-    ) -> str:
         try:
-            return render(variables).strip()
+            if part not in self.parts:
+                return self.plain_reply.render(variables).strip()
+            context = self.compiled.new_context(dict(variables))
+            render = self.compiled.root_render_func
+            if part == USER:  # the blocks show nothing
+                context.blocks = {block: [lambda context: iter(())] for block in self.parts}
+            else:
+                render = self.compiled.blocks[part]
+            return "".join(render(context)).strip()
         except Exception as error:  # any error of a user's template must name the template
             raise UsageError(
                 f"prompt {self.name!r} doesn't render for sample {sample.id!r}: "
@@ -203,10 +192,6 @@ class PromptTemplate:
         return f"{type(error).__name__}: {error}; its variables here: {', '.join(names)}"
 
 
-def _join(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text)
-
-
 def load_template(name: str, path: str | Path, system: str | None = None) -> PromptTemplate:
     """Load the template in the file at `path`; `system` replaces its system message.
 
@@ -216,13 +201,12 @@ def load_template(name: str, path: str | Path, system: str | None = None) -> Pro
         source = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the prompt file {str(path)!r} can't be read: {error}") from error
-    front_matter, body = _split(name, source)
+    settings, body = _split(name, source)
     # the lines of the front matter stay, empty, so that an error names the file's line
     body = "\n" * (source.count("\n") - body.count("\n")) + body
     compiled = _compile(f"prompt {name!r}", body)
     tree = sandbox().parse(body)
     _check_blocks(name, tree)
-    settings = _read_settings(name, front_matter)
     return PromptTemplate(
         name=name,
         source=source,
@@ -246,16 +230,33 @@ def _compile(what: str, source: str) -> jinja2.Template:
         raise UsageError(f"{what} can't be compiled: {error}") from error
 
 
-def _split(name: str, source: str) -> tuple[str, str]:
-    """Split a prompt into its front matter and its template."""
+class _Settings(msgspec.Struct):
+    """The settings of the front matter."""
+
+    reading: str | None = None
+    stop: str | list[str] = []
+    shows: Kind = "example"
+    about: str = ""
+    reply: str = "{{ example.solution }}\n{{ example.answer }}"
+
+
+def _split(name: str, source: str) -> tuple[_Settings, str]:
+    """Split a prompt into its settings, the front matter, and its template."""
     first, _, rest = source.partition("\n")
     if first.strip() != _FENCE:
-        return "", source
+        return _Settings(), source
     lines = rest.split("\n")
-    for place, line in enumerate(lines):
-        if line.strip() == _FENCE:
-            return "\n".join(lines[:place]), "\n".join(lines[place + 1 :])
-    raise UsageError(f"prompt {name!r}: the line +++ that ends its settings is missing; add it")
+    end = next((place for place, line in enumerate(lines) if line.strip() == _FENCE), None)
+    if end is None:
+        raise UsageError(f"prompt {name!r}: the line +++ that ends its settings is missing; add it")
+    try:
+        contents = tomllib.loads("\n".join(lines[:end]))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"prompt {name!r}: its settings aren't TOML: {error}; it may set reading, about and "
+            "reply (texts), stop (a list of texts) and shows ('example' or 'long')"
+        ) from error
+    return read_section(_Settings, contents, f"prompt {name!r}"), "\n".join(lines[end + 1 :])
 
 
 def _check_blocks(name: str, tree: nodes.Template) -> None:
@@ -278,24 +279,3 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
             f"prompt {name!r} has only the block {lone!r}; define both 'example' and 'reply': "
             "the user's question and the assistant's answer"
         )
-
-
-class _Settings(msgspec.Struct):
-    """The settings of the front matter."""
-
-    reading: str | None = None
-    stop: str | list[str] = []
-    shows: Kind = "example"
-    about: str = ""
-    reply: str = "{{ example.solution }}\n{{ example.answer }}"
-
-
-def _read_settings(name: str, front_matter: str) -> _Settings:
-    try:
-        contents = tomllib.loads(front_matter)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(
-            f"prompt {name!r}: its settings aren't TOML: {error}; it may set reading, about and "
-            "reply (texts), stop (a list of texts) and shows ('example' or 'long')"
-        ) from error
-    return read_section(_Settings, contents, f"prompt {name!r}")

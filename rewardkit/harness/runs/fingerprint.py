@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -32,12 +32,12 @@ def identity_of(value: Any) -> str:
     source.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        parameters = (
-            field for field in fields(value) if not _has_default(field, getattr(value, field.name))
-        )
-        arguments = [
-            f"{field.name}={identity_of(getattr(value, field.name))}" for field in parameters
-        ]
+        arguments = []
+        for field in fields(value):
+            given, make = getattr(value, field.name), field.default_factory
+            default = field.default if make is MISSING else make()
+            if default is MISSING or default != given:
+                arguments.append(f"{field.name}={identity_of(given)}")
         return f"{type(value).__qualname__}({', '.join(arguments)})"
     if isinstance(value, FunctionType):
         return f"{value.__module__}:{value.__qualname__}#{_code_hash(value)}"
@@ -62,12 +62,6 @@ def _code_hash(function: Callable[..., Any]) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _has_default(field: Field[Any], value: Any) -> bool:
-    if field.default is not MISSING:
-        return bool(field.default == value)
-    return field.default_factory is not MISSING and bool(field.default_factory() == value)
-
-
 _DEFAULTS: Mapping[str, Any] = {
     **{
         f"sampling.{field.name}": plain(field.default)
@@ -90,7 +84,7 @@ def run_fingerprint(
 ) -> dict[str, Any]:
     """The fingerprint of a run; `backend` is the fingerprint of its backend."""
     sampling = asdict(plan.options.sampling()) | {
-        "max_tokens": {one.task.name: one.sampling.max_tokens for one in rendered},
+        "max_tokens": {one.task_plan.task.name: one.sampling.max_tokens for one in rendered},
         "num_samples": plan.options.num_samples,
     }
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
@@ -101,10 +95,10 @@ def run_fingerprint(
         }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
     flat |= {name: plan.settings.get(name) for name in ("thinking", "thinking_tags", "timeout")}
-    flat["tasks"] = [one.task.name for one in rendered]
+    flat["tasks"] = [one.task_plan.task.name for one in rendered]
     for one in rendered:
         hashes = task_hashes(one.task_plan)
-        flat |= {f"{one.task.name}.{name}": value for name, value in hashes.items()}
+        flat |= {f"{one.task_plan.task.name}.{name}": value for name, value in hashes.items()}
     return {
         name: value
         for name, value in flat.items()

@@ -31,29 +31,10 @@ def options_for(
     """
     options = read_values(OPTIONS, given, among="option of evaluate")
     loaded = resolved_tasks(tasks, EvalOptions(**options))
-    set_by_tasks = _set_by_tasks(loaded, prompt, given)
-    about: dict[str, Any] = {
-        "tasks": loaded,
-        "model": model,
-        "prompt": prompt,
-        "set_by_tasks": set_by_tasks,
-    }
-    return EvalOptions(**(set_by_tasks | options), **about).checked()
-
-
-def as_typed(options: Mapping[str, Any]) -> str:
-    """Return options as they are typed: --temperature 0.6."""
-    return " ".join(f"{flag(name)} {value}" for name, value in options.items())
-
-
-def _set_by_tasks(
-    tasks: Sequence[Task], prompt: str | None, given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What the tasks set, `given` doesn't, and isn't the default; examples only for the tasks' own
-    prompts."""
-    options: dict[str, Any] = {}
-    by_task = {task.name: extras(task).eval_settings() for task in tasks}
+    set_by_tasks: dict[str, Any] = {}
+    by_task = {task.name: extras(task).eval_settings() for task in loaded}
     for name in dict.fromkeys(name for of_task in by_task.values() for name in of_task):
+        # examples are only for the tasks' own prompts
         if name in given or (prompt is not None and name in ("num_fewshot", "fewshot_data")):
             continue
         values = {task: of_task.get(name) for task, of_task in by_task.items()}
@@ -63,9 +44,22 @@ def _set_by_tasks(
                 f"the tasks set {name} differently ({said}); give {flag(name)}, or evaluate them "
                 "separately"
             )
-        options[name] = next(iter(values.values()))
-    options = read_values(OPTIONS, options, among="option of evaluate")
-    return {name: value for name, value in options.items() if value != DEFAULTS[name]}
+        setting = {name: next(iter(values.values()))}
+        read = read_values(OPTIONS, setting, among="option of evaluate")
+        if read[name] != DEFAULTS[name]:
+            set_by_tasks |= read
+    return EvalOptions(
+        **(set_by_tasks | options),
+        tasks=loaded,
+        model=model,
+        prompt=prompt,
+        set_by_tasks=set_by_tasks,
+    ).checked()
+
+
+def as_typed(options: Mapping[str, Any]) -> str:
+    """Return options as they are typed: --temperature 0.6."""
+    return " ".join(f"{flag(name)} {value}" for name, value in options.items())
 
 
 def own_set(options: EvalOptions) -> Task:

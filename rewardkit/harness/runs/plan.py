@@ -69,10 +69,11 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
     The model's name comes before the choice of an engine, whose import takes seconds, and before
     data from the hub, which may be slow to fetch.
     """
-    check_prompts(options, [options.prompt])
-    on_hub = options.data is None and any(extras(task).repository for task in options.tasks)
-    task_plans = None if on_hub else plan_tasks(options, [options.prompt])
-    note_set_by_tasks(options, reporter)
+    task_plans = None
+    if options.data is None and any(extras(task).repository for task in options.tasks):
+        check_prompts(options, [options.prompt])
+    else:
+        task_plans = plan_tasks(options, [options.prompt])
     if options.backend == AUTO and options.ray is None:
         model_folder.resolve(options.model)
     backend_name = choose_backend(options, reporter)
@@ -122,17 +123,14 @@ def plan_tasks(
     return task_plans
 
 
-def note_set_by_tasks(options: EvalOptions, reporter: Reporter) -> None:
-    """Report the options that the tasks set, if they set any."""
+def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
+    """The backend's name; "auto" is resolved. Notes give the reason, and what the tasks set."""
     if options.set_by_tasks:
         text = as_typed(options.set_by_tasks)
         reporter.note(f"set by the task: {text}; an option that you pass replaces it")
-
-
-def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
-    """The backend's name; "auto" is resolved, and a note gives the reason."""
-    name, why = fitting_backend() if options.backend == AUTO else (options.backend, "")
-    if why:
+    name = options.backend
+    if name == AUTO:
+        name, why = fitting_backend()
         reporter.note(f"backend {name}: {why}")
     registry.installed().backend(name)
     return name
@@ -219,34 +217,14 @@ class TaskPlan:
 
 @dataclass(frozen=True)
 class RenderedTask:
-    """A task's prompts as they are sent, one a sample, and how completions are drawn."""
+    """A task's requests as they are sent, and how completions are drawn."""
 
     task_plan: TaskPlan
-    prompts: Sequence[Prompt]
+    requests: Mapping[str, tuple[Request, Sample, int]]
+    """By key, the request of each completion of the shard, with its sample and its index."""
+    longest: int
+    """Tokens of the longest prompt with a completion of full length."""
     sampling: Sampling
-    options: EvalOptions
-
-    @property
-    def task(self) -> Task:
-        """The task."""
-        return self.task_plan.task
-
-    @cached_property
-    def requests(self) -> Mapping[str, tuple[Request, Sample, int]]:
-        """By key, the request of each completion of the shard, with its sample and its index."""
-        shard, requests = self.options.part(), {}
-        for sample, prompt in zip(self.task_plan.samples, self.prompts, strict=True):
-            if shard is None or shard.takes(self.task.name, sample.id):
-                for index in range(self.options.num_samples):
-                    key = f"{self.task.name}/{sample.id}/{index}"
-                    request = Request(key, prompt, _seed(self.sampling.seed, key))
-                    requests[key] = request, sample, index
-        return requests
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest prompt with a completion of full length."""
-        return _longest(self.prompts) + self.sampling.max_tokens
 
 
 def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
@@ -260,13 +238,6 @@ def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
     samples = chosen_samples(rows, subset, task.name, task.group_by)
     if not samples:
         raise UsageError(f"task {task.name!r} has no samples here; --limit must be at least 1")
-    _check_samples(task, samples)
-    for sample in samples if options.cluster is not None else ():
-        require_cluster(options.cluster or "", sample.columns, f"the problem {sample.id!r}")
-    return TaskPlan(task, samples, template, options)
-
-
-def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
     seen: set[str] = set()
     for sample in samples:
         for name in ("reference", "question", "id"):
@@ -279,6 +250,9 @@ def _check_samples(task: Task, samples: Sequence[Sample]) -> None:
         if sample.id in seen:
             raise DataError(f"task {task.name!r}: two rows have the id {sample.id!r}")
         seen.add(sample.id)
+        if options.cluster is not None:
+            require_cluster(options.cluster, sample.columns, f"the problem {sample.id!r}")
+    return TaskPlan(task, samples, template, options)
 
 
 def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> RenderedTask:
@@ -287,27 +261,31 @@ def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> 
     The longest completion is `max_tokens`; or else the task's default, or less if the longest
     prompt leaves less room. All shards have the same limit.
     """
-    prompts = [_render(task_plan.template, sample, backend) for sample in task_plan.samples]
-    context = backend.max_model_len
-    length = options.max_tokens or task_plan.task.max_tokens
-    if context is not None:
-        room = context - _longest(prompts)
+    task, template, samples = task_plan.task, task_plan.template, task_plan.samples
+    prompts = []
+    for sample in samples:
+        tools = template.tools(sample)
+        # a backend that knows no tools needs none for rows without them
+        prompts.append(backend.render(template.messages(sample), *([tools] if tools else [])))
+    longest = max(len(prompt.token_ids) for prompt in prompts)
+    length = options.max_tokens or task.max_tokens
+    if backend.max_model_len is not None:
+        room = backend.max_model_len - longest
         if room < (options.max_tokens or 1):
-            raise _too_long(task_plan.samples, prompts, context, options.max_tokens)
+            raise _too_long(samples, prompts, backend.max_model_len, options.max_tokens)
         length = min(length, room)
-    stop = (*options.stop, *task_plan.template.stop)
+    stop = (*options.stop, *template.stop)
     sampling = replace(options.sampling(), max_tokens=length, stop=stop)
-    return RenderedTask(task_plan, prompts, sampling, options)
-
-
-def _render(template: PromptTemplate, sample: Sample, backend: Backend) -> Prompt:
-    messages, tools = template.messages(sample), template.tools(sample)
-    # a backend that knows no tools needs none for rows without them
-    return backend.render(messages, tools) if tools else backend.render(messages)
-
-
-def _longest(prompts: Sequence[Prompt]) -> int:
-    return max(len(prompt.token_ids) for prompt in prompts)
+    part, requests = options.part(), {}
+    for sample, prompt in zip(samples, prompts, strict=True):
+        if part is None or part.takes(task.name, sample.id):
+            for index in range(options.num_samples):
+                key = f"{task.name}/{sample.id}/{index}"
+                # a seed for each completion, the same in every run with this seed
+                digest = hashlib.sha256(f"{sampling.seed}/{key}".encode()).digest()
+                request = Request(key, prompt, int.from_bytes(digest[:4], "big") >> 1)
+                requests[key] = request, sample, index
+    return RenderedTask(task_plan, requests, longest + length, sampling)
 
 
 def _too_long(
@@ -327,8 +305,3 @@ def _too_long(
         f"{max_tokens} it needs {length + (max_tokens or 0)}, and the model takes {context} in "
         f"all; lower --max-tokens to {context - length}"
     )
-
-
-def _seed(seed: int, key: str) -> int:
-    """A seed for each completion, the same in every run with this seed."""
-    return int.from_bytes(hashlib.sha256(f"{seed}/{key}".encode()).digest()[:4], "big") >> 1

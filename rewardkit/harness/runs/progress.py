@@ -82,6 +82,9 @@ SECONDS_BETWEEN_LINES = 30.0
 SECONDS_BETWEEN_DRAWINGS = 0.2
 """How often a notebook's bar is drawn."""
 
+SHORTEST = 1e-3
+"""Seconds, at least, that a rate is computed over."""
+
 WIDE = 90
 """Columns of a terminal that has room for every figure."""
 
@@ -145,11 +148,11 @@ class ProgressDisplay(Reporter):
 
     def note(self, text: str) -> None:
         """Print a line, without secrets."""
-        self._print(text, "dim")
+        self._console.print(redact(text), style="dim", soft_wrap=True)
 
     def warned(self, text: str) -> None:
         """Print a line that stands out, without secrets."""
-        self._print(f"warning: {text}", "yellow")
+        self._console.print(redact(f"warning: {text}"), style="yellow", soft_wrap=True)
 
     def ended(self) -> None:
         """Take the bar away."""
@@ -157,18 +160,10 @@ class ProgressDisplay(Reporter):
             self._progress.stop()
             self._progress = None
 
-    def _print(self, text: str, style: str) -> None:
-        text = redact(text)
-        self._console.print(text, style=style, soft_wrap=True)
-
     @property
     def in_notebook(self) -> bool:
         """Whether the output is a notebook's."""
         return self._console.is_jupyter
-
-    @property
-    def _is_wide(self) -> bool:
-        return self._console.width >= WIDE
 
     def _start(self, description: str, total: int, done: int = 0) -> None:
         """Start the clock and, at a terminal, show a bar of the columns that fit."""
@@ -186,7 +181,7 @@ class ProgressDisplay(Reporter):
             TextColumn("{task.fields[figures]}", markup=False, table_column=unbroken),
             WaitsColumn(lambda: self._waits(), unbroken),
             TimeRemainingColumn(compact=True, table_column=unbroken),
-            *([TimeElapsedColumn()] if self._is_wide else []),
+            *([TimeElapsedColumn()] if self._console.width >= WIDE else []),
         ]
         self._progress = Progress(
             *columns, console=self._console, expand=True, transient=self.transient
@@ -214,16 +209,11 @@ class ProgressDisplay(Reporter):
             seconds = (time.monotonic() - self._since) / new * left
             yield f"{datetime.timedelta(seconds=round(seconds))} left"
 
-    def _per_second(self, count: float) -> float:
-        return count / max(time.monotonic() - self._since, 1e-3)
-
 
 class ProgressReporter(ProgressDisplay):
     """Show a run's progress: a bar at a terminal, else a line every half minute."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._tokens = self._right = 0
+    _tokens = _right = 0
 
     def started(self, total: int, done: int = 0) -> None:
         """Show the bar, unless everything is done."""
@@ -252,9 +242,10 @@ class ProgressReporter(ProgressDisplay):
         new = done - self._first
         self._tokens += sum(row.completion_tokens or 0 for row in rows)
         self._right += sum(bool(row.verdict.correct) for row in rows)
-        figures = f"{self._per_second(new):,.1f}/s"
-        if self._is_wide:
-            figures += f", {self._per_second(self._tokens):,.0f} tokens/s"
+        seconds = max(time.monotonic() - self._since, SHORTEST)
+        figures = f"{new / seconds:,.1f}/s"
+        if self._console.width >= WIDE:
+            figures += f", {self._tokens / seconds:,.0f} tokens/s"
         line = f"{done:,} of {self._total:,}"
         self._advance(done, f"{figures}, {self._right / new:.1%} right", line)
 
@@ -271,9 +262,7 @@ class ScoreProgress(ProgressDisplay):
     counts = TaskProgressColumn
     transient = True
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._completions = self._earlier = 0
+    _completions = _earlier = 0
 
     def started(self, total: int, done: int = 0) -> None:
         """Show the bar. `total` is the file's size in bytes."""
@@ -290,10 +279,8 @@ class ScoreProgress(ProgressDisplay):
         if not self._completions:
             self._first = end  # the bytes before may have been judged by an earlier call
         self._completions += completions
-        figures = (
-            f"{counted(self._earlier + self._completions, 'completion')}, "
-            f"{self._per_second(self._completions):,.0f}/s"
-        )
+        rate = self._completions / max(time.monotonic() - self._since, SHORTEST)
+        figures = f"{counted(self._earlier + self._completions, 'completion')}, {rate:,.0f}/s"
         self._advance(end, figures, f"{end / max(1, self._total):.0%}")
 
 

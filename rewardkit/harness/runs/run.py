@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -112,25 +112,33 @@ def run_all(
     reporter = reporter or Reporter()
     backend = plans[0].backend
     identity = cache(backend.fingerprint)
+    outcomes: list[RunSummary | RewardkitError] = []
     with contextlib.ExitStack() as exit_stack:
         exit_stack.callback(backend.close)
-        opened = [_attempt(partial(_open, plan, identity, exit_stack)) for plan in plans]
+        opened: list[_ActiveRun | RewardkitError] = []
+        for plan in plans:
+            try:
+                opened.append(_open(plan, identity, exit_stack))
+            except RewardkitError as error:
+                opened.append(error)
         active_runs = [active for active in opened if isinstance(active, _ActiveRun)]
-        reporter.started(
-            sum(len(one.requests) for active in active_runs for one in active.rendered),
-            sum(len(active.done) for active in active_runs),
-        )
+        total = sum(len(one.requests) for active in active_runs for one in active.rendered)
+        reporter.started(total, total - sum(active.missing for active in active_runs))
         exit_stack.callback(reporter.ended)
-        engine = _attempt(partial(_start, backend, active_runs, reporter))
-        outcomes = [
-            _attempt(partial(_finish, active, engine, reporter))
-            if isinstance(active, _ActiveRun)
-            else active
-            for active in opened
-        ]
+        engine = None
+        try:
+            _start(backend, [active for active in active_runs if active.missing], reporter)
+        except RewardkitError as error:
+            engine = error
+        for one in opened:
+            try:
+                summary = _finish(one, engine, reporter) if isinstance(one, _ActiveRun) else one
+                outcomes.append(summary)
+            except RewardkitError as error:
+                outcomes.append(error)
         for warning in cast("Sequence[str]", backend.describe().get("warnings", ())):
             reporter.warned(warning)
-        return outcomes
+    return outcomes
 
 
 @dataclass(frozen=True)
@@ -142,18 +150,8 @@ class _ActiveRun:
     rendered: Sequence[RenderedTask]
     record: dict[str, Any]
     done: Collection[str]
-
-    @property
-    def missing(self) -> int:
-        """Number of completions that are not stored yet."""
-        return sum(len(one.requests) for one in self.rendered) - len(self.done)
-
-
-def _attempt(step: Callable[[], Result]) -> Result | RewardkitError:
-    try:
-        return step()
-    except RewardkitError as error:
-        return error
+    missing: int
+    """Number of completions that are not stored yet."""
 
 
 def _open(
@@ -168,25 +166,26 @@ def _open(
     folder.write_record(record)
     stored = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
     done = {key for one in rendered for key in one.requests if key in stored}
-    active = _ActiveRun(plan, folder, rendered, record, done)
+    missing = sum(len(one.requests) for one in rendered) - len(done)
+    active = _ActiveRun(plan, folder, rendered, record, done, missing)
     exit_stack.push(lambda kind, error, trace: _end_session(active, error))
     return active
 
 
-def _start(backend: Backend, active_runs: Sequence[_ActiveRun], reporter: Reporter) -> None:
-    """Start the engine if completions are missing."""
-    missing = [active for active in active_runs if active.missing]
-    check, waits = backend_extras(backend).check, backend_extras(backend).waits
-    if check is not None and missing:
-        tasks = [one for active in missing for one in active.plan.task_plans]
+def _start(backend: Backend, incomplete: Sequence[_ActiveRun], reporter: Reporter) -> None:
+    """Start the engine if completions are missing in any run."""
+    if not incomplete:
+        return
+    more = backend_extras(backend)
+    if more.check is not None:
+        tasks = [one for active in incomplete for one in active.plan.task_plans]
         problems = {one.task.name: {sample.id for sample in one.samples} for one in tasks}
-        check(problems, missing[0].plan.options.num_samples)
-    if missing:
-        longest = max(one.longest for active in missing for one in active.rendered)
-        backend.start(sum(active.missing for active in missing), longest)
-        reporter.generating()
-        if waits is not None:
-            reporter.watching(waits)
+        more.check(problems, incomplete[0].plan.options.num_samples)
+    longest = max(one.longest for active in incomplete for one in active.rendered)
+    backend.start(sum(active.missing for active in incomplete), longest)
+    reporter.generating()
+    if more.waits is not None:
+        reporter.watching(more.waits)
 
 
 def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
@@ -200,7 +199,9 @@ def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporte
         _end_session(active, error)
         raise
     _end_session(active)
-    rows = _in_order(active.folder.rows(), active.rendered)
+    stored = active.folder.rows()
+    keys = [key for one in active.rendered for key in one.requests if key in stored]
+    rows = [stored[key] for key in keys if key.startswith(f"{stored[key].task}/")]
     plan = active.plan
     summary = summarise_run(plan.options, plan.task_plans, rows, plan.output_dir)
     summary = replace(summary, judges=run_totals(active.record))
@@ -239,14 +240,6 @@ def _end_session(active: _ActiveRun, error: BaseException | None = None) -> None
         active.folder.write_record(active.record)
 
 
-def _in_order(
-    rows: Mapping[str, CompletionRow], rendered: Sequence[RenderedTask]
-) -> list[CompletionRow]:
-    """The rows in the order of the data."""
-    keys = (key for one in rendered for key in one.requests)
-    return [rows[key] for key in keys if key in rows and key.startswith(f"{rows[key].task}/")]
-
-
 def summarise_run(
     options: EvalOptions,
     task_plans: Sequence[TaskPlan],
@@ -273,45 +266,42 @@ def new_record(
     earlier: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
+    tasks: dict[str, dict[str, Any]] = {}
+    for one in rendered:
+        task_plan, template = one.task_plan, one.task_plan.template
+        hashes = task_hashes(task_plan)
+        record = tasks[task_plan.task.name] = {
+            "samples": len(task_plan.samples),
+            "num_samples": plan.options.num_samples,
+            "group_by": list(task_plan.task.group_by),
+            "prompt": template.name,
+            "prompt_source": template.source,
+            "system_prompt": template.system,
+            "reading": template.reading,
+            "thinking": task_plan.options.thinking,
+            "thinking_tags": task_plan.options.thinking_tags,
+            "timeout": task_plan.timeout,
+            "prompt_hash": hashes["prompt"],
+            "data_hash": hashes["data"],
+            "verifier": hashes["verifier"],
+            **isolation_of(task_plan.verifiers.strict),
+            **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
+            "sampling": asdict(one.sampling),
+        }
+        if definition := extras(task_plan.task).recorded_definition():
+            record["definition"] = definition
+        if arguments := plan.settings.get("task_args"):
+            record["task_args"] = arguments
     part = plan.options.part()
-    shard = {"shard": part.record("eval")} if part else {}
     return {
         "command": list(sys.argv),
         "settings": dict(plan.settings),
-        **shard,
+        **({"shard": part.record("eval")} if part else {}),
         "fingerprint": dict(fingerprint),
-        "tasks": {one.task.name: _task_record(one, plan) for one in rendered},
+        "tasks": tasks,
         "backend": dict(plan.backend.describe()),
         **new_session(earlier),
     }
-
-
-def _task_record(rendered_task: RenderedTask, plan: RunPlan) -> dict[str, Any]:
-    task_plan = rendered_task.task_plan
-    hashes = task_hashes(task_plan)
-    record: dict[str, Any] = {
-        "samples": len(task_plan.samples),
-        "num_samples": rendered_task.options.num_samples,
-        "group_by": list(task_plan.task.group_by),
-        "prompt": task_plan.template.name,
-        "prompt_source": task_plan.template.source,
-        "system_prompt": task_plan.template.system,
-        "reading": task_plan.template.reading,
-        "thinking": task_plan.options.thinking,
-        "thinking_tags": task_plan.options.thinking_tags,
-        "timeout": task_plan.timeout,
-        "prompt_hash": hashes["prompt"],
-        "data_hash": hashes["data"],
-        "verifier": hashes["verifier"],
-        **isolation_of(task_plan.verifiers.strict),
-        **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
-        "sampling": asdict(rendered_task.sampling),
-    }
-    if definition := extras(task_plan.task).recorded_definition():
-        record["definition"] = definition
-    if arguments := plan.settings.get("task_args"):
-        record["task_args"] = arguments
-    return record
 
 
 ENDS = 4
@@ -330,7 +320,7 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
         judging = JudgingThread(write)
         try:
             for rendered_task in active.rendered:
-                _generate(active.plan.backend, rendered_task, active.done, judging)
+                _generate(active, rendered_task, judging)
         finally:
             # however generation ends, the completions it finished are judged and written
             judging.finish()
@@ -342,29 +332,28 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
         reporter.note(str(limits))
 
 
-def _generate(
-    backend: Backend, rendered_task: RenderedTask, done: Collection[str], judging: JudgingThread
-) -> None:
-    waiting = {key: one for key, one in rendered_task.requests.items() if key not in done}
+def _generate(active: _ActiveRun, rendered_task: RenderedTask, judging: JudgingThread) -> None:
+    waiting = {key: one for key, one in rendered_task.requests.items() if key not in active.done}
     if not waiting:
         return
     requests = [request for request, _, _ in waiting.values()]
-    rows = {sample.id: row for row, sample in enumerate(rendered_task.task_plan.samples)}
-    completions = backend.generate(requests, rendered_task.sampling)
+    task_plan, shard = rendered_task.task_plan, active.plan.options.shard
+    rows = {sample.id: row for row, sample in enumerate(task_plan.samples)}
+    completions = active.plan.backend.generate(requests, rendered_task.sampling)
     try:
         for request, completion in completions:
             _, sample, index = waiting.pop(request.key)
             ids = request.prompt.token_ids
             judging.put(
                 generated(
-                    rendered_task.task.name,
+                    task_plan.task.name,
                     sample,
                     index,
                     completion,
-                    rendered_task.task_plan.verifiers,
+                    task_plan.verifiers,
                     prompt=request.prompt.text,
                     prompt_ends=(tuple(ids[:ENDS]), tuple(ids[-ENDS:])) if ids else None,
-                    others={SOURCE_ROW: rows[sample.id]} if rendered_task.options.shard else {},
+                    others={SOURCE_ROW: rows[sample.id]} if shard else {},
                 )
             )
     finally:

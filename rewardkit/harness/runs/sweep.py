@@ -43,7 +43,6 @@ from rewardkit.harness.runs.plan import (
     check_prompts,
     choose_backend,
     load_backend,
-    note_set_by_tasks,
     plan_tasks,
     plan_with,
 )
@@ -249,7 +248,6 @@ def watch_sweep(
 def _sweep(plan: Sweep, models: Iterable[str], reporter: Reporter) -> Iterator[SweepRun]:
     _refuse_foreign(plan.folder)
     task_plans = plan_tasks(plan.options, plan.prompts)
-    note_set_by_tasks(plan.options, reporter)
     backend_name = choose_backend(plan.options, reporter)
     note_once = cache(reporter.note)
     finished = list(_of_deleted(plan, task_plans, backend_name))

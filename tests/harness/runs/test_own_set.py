@@ -17,7 +17,7 @@ from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.options import DEFAULTS
 from rewardkit.harness.results.at_k import same_to
 from rewardkit.harness.runs.options import options_for
-from rewardkit.harness.runs.plan import note_set_by_tasks
+from rewardkit.harness.runs.plan import choose_backend
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
@@ -447,12 +447,13 @@ def test_the_settings_of_a_task_are_said(folder: Path) -> None:
             notes.append(text)
 
     reporter = Notes()
-    note_set_by_tasks(options_for(("sampled.toml",), "m"), reporter)
+    choose_backend(options_for(("sampled.toml",), "m", backend="replay"), reporter)
     (note,) = notes
     assert note.startswith("set by the task: --num-samples 4 --temperature 0.6;")
-    as_usual = options_for(("sampled.toml",), "m", num_samples=1, temperature=0.0)
-    for options in (as_usual, options_for(("gsm8k",), "m")):
-        note_set_by_tasks(options, reporter)
+    as_usual = {"num_samples": 1, "temperature": 0.0, "backend": "replay"}
+    for task, given in (("sampled.toml", as_usual), ("gsm8k", {"backend": "replay"})):
+        options = options_for((task,), "m", **given)
+        choose_backend(options, reporter)
     assert len(notes) == 1
 
 
