@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
@@ -50,7 +50,7 @@ class Motion:
     @property
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
-        return _round_positions(self.position)
+        return _rounded_positions(map(self.position, range(LENGTH)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,11 @@ class Oscillation:
     @property
     def points(self) -> tuple[float, ...]:
         """x_t at t = 0…9, rounded to one decimal."""
-        return _round_positions(self.position)
+        return _rounded_positions(map(self.position, range(LENGTH)))
 
 
-def _round_positions(position: Callable[[int], float]) -> tuple[float, ...]:
-    return tuple(round(position(t), 1) + 0.0 for t in range(LENGTH))  # + 0.0: no minus before zero
+def _rounded_positions(positions: Iterable[float]) -> tuple[float, ...]:
+    return tuple(round(position, 1) + 0.0 for position in positions)  # + 0.0: no minus before zero
 
 
 Path = tuple[Motion | Oscillation, ...]
@@ -265,20 +265,16 @@ def _difference_lines(given: Sequence[Vector], differences: Sequence[Vector]) ->
     ]
 
 
-def _recorded(motion: Motion | Oscillation, noise: float, draw: random.Random) -> tuple[float, ...]:
-    """The points, the given ones with a normal error of deviation `noise` before rounding."""
-    return _round_positions(
-        lambda t: motion.position(t) + (draw.gauss(0, noise) if t < GIVEN else 0)
-    )
-
-
 def _sample_of(path: Path, name: str, *, distribution: str, noise: float, seed: int) -> Sample:
     """Make a sample of the first five points as question and the rest as reference.
 
     The columns hold the points and the parameters of the law.
     """
     dimensions, draw = len(path), random.Random(f"noise/{seed}/{name}")
-    recorded = (_recorded(motion, noise, draw) for motion in path)
+    recorded = []
+    for motion in path:  # the given points have a normal error before rounding
+        errors = [draw.gauss(0, noise) if t < GIVEN else 0.0 for t in range(LENGTH)]
+        recorded.append(_rounded_positions([motion.position(t) + errors[t] for t in range(LENGTH)]))
     points = list(chain.from_iterable(zip(*recorded, strict=True)))
     first, rest = points[: GIVEN * dimensions], points[GIVEN * dimensions :]
     columns: dict[str, object] = {

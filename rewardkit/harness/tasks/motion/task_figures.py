@@ -6,10 +6,8 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from operator import attrgetter, methodcaller
 
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Point, Table
@@ -41,45 +39,18 @@ _BRACKETS = re.compile(r"\((-?[0-9][^(),]*)\)")
 """The brackets round a point with one coordinate, which a table does without."""
 
 Coordinates = tuple[float, ...]
+Measured = Callable[[Sequence[float], Sequence[float]], float]
+"""A figure of predicted and true coordinates."""
 Groups = Mapping[str, Sequence[CompletionRow]]  # the rows of each distribution
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """The five points of a reply, and the five true points."""
-
-    row: CompletionRow
-    points: Sequence[Coordinates]
-    targets: Sequence[Coordinates]
-
-    @property
-    def flat(self) -> tuple[list[float], list[float]]:
-        """All predicted coordinates, and all true coordinates."""
-        return list(chain(*self.points)), list(chain(*self.targets))
-
-    @property
-    def error(self) -> float:
-        """The sequence's mean absolute error."""
-        return mean_absolute_error(*self.flat)
-
-    def error_at(self, position: int) -> float:
-        """The error of the point at a position from 6 to 10."""
-        place = position - PREDICTED - 1
-        return mean_absolute_error(self.points[place], self.targets[place])
-
-
-def prediction_of(row: CompletionRow) -> Prediction | None:
-    """The row's prediction; None unless it has five points in the required form and is judged."""
+def _prediction(row: CompletionRow) -> tuple[list[Coordinates], list[Coordinates]] | None:
+    """The five points of a reply and the five true ones; None unless it is judged and has five
+    points in the required form."""
     points, targets = _read_points(row.verdict.answer or ""), _read_points(row.reference)
     if row.verdict.correct is None or len(targets) != PREDICTED:
         return None
-    if list(map(len, points)) != list(map(len, targets)):
-        return None
-    return Prediction(row, points, targets)
-
-
-def _predictions_of(rows: Sequence[CompletionRow]) -> list[Prediction]:
-    return [prediction for row in rows if (prediction := prediction_of(row))]
+    return (points, targets) if [*map(len, points)] == [*map(len, targets)] else None
 
 
 def _read_points(text: str) -> list[Coordinates]:
@@ -90,34 +61,34 @@ def _read_points(text: str) -> list[Coordinates]:
         return []
 
 
-def _error(error_of: Callable[[Prediction], float]) -> Measure:
-    def value_of(row: CompletionRow) -> float | None:
-        prediction = prediction_of(row)
-        return None if prediction is None else error_of(prediction)
-
-    return Measure(
-        value_of,
-        kind="amount",
-        lower_is_better=True,
-        defined_for=f"judged completions with {PREDICTED} points in the required form",
-    )
+def _error(figure: Measured, place: slice, row: CompletionRow) -> float | None:
+    """A figure of the predicted and the true coordinates at these places."""
+    if (prediction := _prediction(row)) is None:
+        return None
+    points, targets = prediction
+    return float(figure(list(chain(*points[place])), list(chain(*targets[place]))))
 
 
-def _within(bound: float) -> Measure:
-    def value_of(row: CompletionRow) -> float | None:
-        if row.verdict.correct is None:
-            return None
-        prediction = prediction_of(row)
-        return float(prediction is not None and within(*prediction.flat, bound))
-
-    return Measure(value_of)
+def _share_within(bound: float, row: CompletionRow) -> float | None:
+    if row.verdict.correct is None:
+        return None
+    return _error(partial(within, tolerance=bound), slice(None), row) or 0.0
 
 
+_amount = partial(
+    Measure,
+    kind="amount",
+    lower_is_better=True,
+    defined_for=f"judged completions with {PREDICTED} points in the required form",
+)
 MEASURES = {
-    "mse": _error(lambda prediction: mean_squared_error(*prediction.flat)),
-    "mae": _error(attrgetter("error")),
-    **{f"error_{place}": _error(methodcaller("error_at", place)) for place in POSITIONS},
-    **{f"within_{bound:g}": _within(bound) for bound in BOUNDS},
+    "mse": _amount(partial(_error, mean_squared_error, slice(None))),
+    "mae": _amount(partial(_error, mean_absolute_error, slice(None))),
+    **{
+        f"error_{position}": _amount(partial(_error, mean_absolute_error, slice(place, place + 1)))
+        for place, position in enumerate(POSITIONS)
+    },
+    **{f"within_{bound:g}": Measure(partial(_share_within, bound)) for bound in BOUNDS},
 }
 """MSE, MAE and the error at each position, of predictions; shares below a bound, of all judged."""
 
@@ -129,10 +100,10 @@ def motion_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
         name = str(row.columns.get("distribution", ""))
         groups[NAMES.get(name, name)].append(row)
     groups = dict(sorted(groups.items()))
-    predictions = {name: own for name, group in groups.items() if (own := _predictions_of(group))}
-    if not predictions:
+    predicted = {name: own for name, own in groups.items() if any(map(_prediction, own))}
+    if not predicted:
         return [_errors(groups)]
-    table, plot = _by_position({name: groups[name] for name in predictions})
+    table, plot = _by_position(predicted)
     return [
         _errors(groups),
         _baselines(groups),
@@ -150,7 +121,10 @@ def _errors(groups: Groups) -> Table:
     measures = ["mse", "mae", *(f"within_{bound:g}" for bound in BOUNDS)]
     rows: list[list[Cell]] = [
         ["completions", *map(len, groups.values())],
-        [f"with {PREDICTED} points", *(len(_predictions_of(own)) for own in groups.values())],
+        [
+            f"with {PREDICTED} points",
+            *(sum(map(bool, map(_prediction, own))) for own in groups.values()),
+        ],
     ]
     for name in measures:
         rows += _estimates(name, groups)
@@ -174,15 +148,12 @@ def _estimates(name: str, groups: Groups) -> Iterator[list[Cell]]:
     estimates = [estimate(measure, own) for own in groups.values()]
     yield [words(name), *map(_cell, estimates)]
     if measure.kind == "amount":
-        yield [f"{words(name)}, 95% interval", *map(_interval, estimates)]
+        intervals = (one and f"{one.low:.4g} – {one.high:.4g}" for one in estimates)
+        yield [f"{words(name)}, 95% interval", *intervals]
         by_problem = (values_by_problem(measure, own) for own in groups.values())
         spreads = [seed_spread(values, scale_of(measure)) for values in by_problem]
         if any(spreads):
             yield [f"{words(name)}, seed spread", *map(_cell, spreads)]
-
-
-def _interval(metric: Metric | None) -> str | None:
-    return None if metric is None else f"{metric.low:.4g} – {metric.high:.4g}"
 
 
 BASELINES = {"the last point": None, "a line": 1, "a parabola": 2}
@@ -208,7 +179,7 @@ def _baselines(groups: Groups) -> Table:
 
 
 def _of_baseline(
-    figure: Callable[[Sequence[float], Sequence[float]], float],
+    figure: Measured,
     degree: int | None,
     row: CompletionRow,
 ) -> float | None:
@@ -266,22 +237,18 @@ def _beside_truth(name: str, rows: Sequence[CompletionRow]) -> Table:
     first: dict[str, CompletionRow] = {}
     for row in sorted(rows, key=lambda row: (natural(row.id), row.index)):
         first.setdefault(row.id, row)
+    cells: list[list[Cell]] = []
+    for row in list(first.values())[:FEW]:
+        error = MEASURES["mae"].value_of(row)
+        failure = f"none ({words(row.verdict.failure or '')})"
+        answer = _BRACKETS.sub(r"\1", row.verdict.answer or failure)
+        shown = error if error is not None and math.isfinite(error) else None
+        cells.append([row.id, _BRACKETS.sub(r"\1", row.reference), answer, shown])
     return Table(
         f"Predictions beside truth, {name}",
         ["problem", "truth", "prediction", "error"],
-        [_prediction_cells(row) for row in list(first.values())[:FEW]],
+        cells,
         note=f"the first {FEW} problems by id; the error is the mean absolute error",
         keys=2,
         printed=False,
     )
-
-
-def _prediction_cells(row: CompletionRow) -> list[Cell]:
-    prediction = prediction_of(row)
-    error = math.inf if prediction is None else prediction.error
-    return [
-        row.id,
-        _BRACKETS.sub(r"\1", row.reference),
-        _BRACKETS.sub(r"\1", row.verdict.answer or f"none ({words(row.verdict.failure or '')})"),
-        error if math.isfinite(error) else None,
-    ]
