@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rewardkit.harness.report.runs import ReportRun, TrainingSeries
 from rewardkit.harness.results.figures import Plot, Point
@@ -138,7 +138,8 @@ def training_plots(training: TrainingSeries) -> Iterator[Plot]:
         yield Plot("Loss in training", "training step", "loss", {"loss": training.loss})
     for name, values in training.health.items():
         title = f"{name[0].upper()}{name[1:]} in training"
-        yield Plot(title, "training step", name, {name: values})
+        y_scale: Literal["share", "number"] = "share" if name.endswith("share") else "number"
+        yield Plot(title, "training step", name, {name: values}, y_scale=y_scale)
 
 
 def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:
