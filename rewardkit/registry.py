@@ -197,7 +197,8 @@ def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
 
     The environment variable REWARDKIT_PLUGINS, if set, lists the plugins to load.
     """
-    points = {point.name: point for point in _entry_points()}
+    entry_points = importlib.metadata.entry_points(group=hooks.GROUP)
+    points = {point.name: point for point in entry_points}
     chosen = os.environ.get(PLUGINS_VARIABLE)
     names = sorted(points)
     if chosen is not None:
@@ -212,10 +213,6 @@ def find_plugins() -> tuple[list[Plugin], list[PluginError]]:
         except PluginError as error:
             problems.append(error)
     return plugins, problems
-
-
-def _entry_points() -> Iterable[importlib.metadata.EntryPoint]:
-    return importlib.metadata.entry_points(group=hooks.GROUP)
 
 
 def _loaded(name: str, points: Mapping[str, importlib.metadata.EntryPoint]) -> Plugin:

@@ -147,7 +147,7 @@ class TestInstalledPlugins:
     def install(
         self, monkeypatch: pytest.MonkeyPatch, *points: importlib.metadata.EntryPoint
     ) -> None:
-        monkeypatch.setattr(registry, "_entry_points", lambda: points)
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
 
     def module(self, monkeypatch: pytest.MonkeyPatch, name: str, plugin: object) -> None:
         module = ModuleType(name)

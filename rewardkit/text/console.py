@@ -31,27 +31,23 @@ class PrintableConsole(Console):
     def show(self, parts: Iterable[Table | Line]) -> None:
         """Print tables and lines; bold and dim lines, which hold paths, are never broken."""
         for part in parts:
-            if isinstance(part, Table):
-                self.print(_rich_table(part))
-            else:
+            if isinstance(part, Line):
                 text = Padding.indent(part.text, part.indent) if part.indent else part.text
                 self.print(text, style=part.style, soft_wrap=part.style in ("bold", "dim"))
-
-
-def _rich_table(table: Table) -> RichTable:
-    rich_table = RichTable(
-        title=table.title or None,
-        title_justify="left",
-        title_style="bold",
-        caption=table.note or None,
-        caption_justify="left",
-    )
-    for place, column in enumerate(table.columns):
-        is_key = place < table.keys
-        rich_table.add_column(column, justify="left" if is_key else "right", overflow="fold")
-    for row in table.rows:
-        rich_table.add_row(*map(cell_text, row))
-    return rich_table
+                continue
+            table = RichTable(
+                title=part.title or None,
+                title_justify="left",
+                title_style="bold",
+                caption=part.note or None,
+                caption_justify="left",
+            )
+            for place, column in enumerate(part.columns):
+                is_key = place < part.keys
+                table.add_column(column, justify="left" if is_key else "right", overflow="fold")
+            for row in part.rows:
+                table.add_row(*map(cell_text, row))
+            self.print(table)
 
 
 def console() -> PrintableConsole:

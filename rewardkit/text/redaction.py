@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -72,7 +73,14 @@ def remember_url(url: str) -> None:
 
 def redact(text: str) -> str:
     """The text with *** in the place of every known secret and of credentials in URLs."""
-    for secret in sorted(_known_forms(), key=len, reverse=True):
+    secrets = _remembered | {
+        value
+        for name, value in os.environ.items()
+        if len(value) >= SHORTEST and _VARIABLE_NAME.match(name)
+    }
+    # as it is, in a URL and in JSON
+    forms = [(one, quote(one, safe=""), json.dumps(one)[1:-1]) for one in secrets]
+    for secret in sorted(chain.from_iterable(forms), key=len, reverse=True):
         text = text.replace(secret, f"{MASK}@" if secret.endswith("@") else MASK)
     return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(rf"\1{MASK}@", text))
 
@@ -85,35 +93,16 @@ def redact_value(value: Any) -> Any:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
-        return {
-            name: MASK if _hides(name, inner) else redact_value(inner)
-            for name, inner in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_redact_item(item) for item in value]
-    return value
-
-
-def _redact_item(item: Any) -> Any:
-    """An item of a list, which may be a word of a command line."""
-    assignment = _ASSIGNMENT.match(item) if isinstance(item, str) else None
-    if assignment and is_secret_argument(assignment[2]):
-        return f"{assignment[1]}{MASK}"
-    return redact_value(item)
-
-
-def _hides(name: object, value: object) -> bool:
-    return isinstance(name, str) and isinstance(value, str) and is_secret_argument(name)
-
-
-def _known_forms() -> Iterator[str]:
-    """Every secret as it is, in a URL and in JSON."""
-    secrets = _remembered | {
-        value
-        for name, value in os.environ.items()
-        if len(value) >= SHORTEST and _VARIABLE_NAME.match(name)
-    }
-    for secret in secrets:
-        yield secret
-        yield quote(secret, safe="")
-        yield json.dumps(secret)[1:-1]
+        redacted = {name: redact_value(inner) for name, inner in value.items()}
+        for name, inner in value.items():
+            if isinstance(name, str) and isinstance(inner, str) and is_secret_argument(name):
+                redacted[name] = MASK
+        return redacted
+    if not isinstance(value, list | tuple):
+        return value
+    items = []
+    for item in value:  # an item may be a word of a command line
+        assignment = _ASSIGNMENT.match(item) if isinstance(item, str) else None
+        hides = assignment is not None and is_secret_argument(assignment[2])
+        items.append(f"{assignment[1]}{MASK}" if assignment and hides else redact_value(item))
+    return items

@@ -29,7 +29,11 @@ def tools_of(columns: Mapping[str, object]) -> tuple[Tool, ...]:
     {'name': 'a_b', 'parameters': {'type': 'object'}}
     """
     for column in TOOL_COLUMNS:
-        entries = _entries(columns.get(column))
+        value = columns.get(column)
+        if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)
+        entries: Sequence[Any] = value if isinstance(value, list) else [value]
         functions = [isinstance(one, Mapping) and _is_function(one) for one in entries]
         if any(functions):
             if not all(functions):
@@ -39,13 +43,6 @@ def tools_of(columns: Mapping[str, object]) -> tuple[Tool, ...]:
                 )
             return tuple(map(_tool, entries))
     return ()
-
-
-def _entries(value: object) -> Sequence[Any]:
-    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    return value if isinstance(value, list) else [value]
 
 
 def _is_function(entry: Mapping[str, Any]) -> bool:

@@ -64,10 +64,17 @@ def fit_prompt(
     is_file = "/" in name or name.endswith(".jinja") or (prompt and Path(prompt).is_file())
     path = name if is_file else registry.installed().prompt(name)
     template = load_template(name, path, options.system_prompt)
-    problem = _unread(template, task) if is_file else _misfit(template, task)
+    wording, problem = wording_of(task), _unread(template, task)
+    if not is_file and template.needs_words and not _has_words(wording, template):
+        generic = wording is GENERIC_WORDING
+        hint = ", which offers no `wording` (docs/reference/plugins.md)" if generic else ""
+        raise UsageError(
+            f"prompt {template.name!r} doesn't fit task {task.name!r}{hint}; "
+            f"these do: {', '.join(prompts_of(task))}"
+        )
     if problem is not None:
-        raise UsageError(problem)
-    wording = wording_of(task)
+        fitting = "" if is_file else f"; these prompts fit: {', '.join(prompts_of(task))}"
+        raise UsageError(f"{problem}{fitting}")
     examples = template.examples
     if options.num_fewshot is not None and template.draws_examples:
         examples = draw_examples(task, options, options.num_fewshot)
@@ -145,20 +152,6 @@ def _has_words(wording: TaskWording, template: PromptTemplate) -> bool:
     """Whether the task allows this strategy and has a form for its answer style."""
     offered = wording.only is None or template.name in wording.only
     return offered and (template.reading is None or template.reading in wording.forms)
-
-
-def _misfit(template: PromptTemplate, task: Task) -> str | None:
-    """Why an installed prompt doesn't fit the task, and which prompts do; None if it fits."""
-    wording = wording_of(task)
-    if template.needs_words and not _has_words(wording, template):
-        generic = wording is GENERIC_WORDING
-        hint = ", which offers no `wording` (docs/reference/plugins.md)" if generic else ""
-        return (
-            f"prompt {template.name!r} doesn't fit task {task.name!r}{hint}; "
-            f"these do: {', '.join(prompts_of(task))}"
-        )
-    unread = _unread(template, task)
-    return unread and f"{unread}; these prompts fit: {', '.join(prompts_of(task))}"
 
 
 def _no_examples(template: PromptTemplate, task: Task) -> str:

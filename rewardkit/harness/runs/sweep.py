@@ -77,7 +77,8 @@ class Sweep:
 
 def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
     """Whether the arguments name more than one run, now or as checkpoints are written."""
-    return len(in_order(models)) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
+    distinct = {model.rstrip("/") or model for model in models}
+    return len(distinct) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
 
 
 def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:

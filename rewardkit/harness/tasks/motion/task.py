@@ -224,8 +224,17 @@ class MotionTask:
 
     def _generated(self, split: str, seed: int) -> list[Sample]:
         tests = ("test_in", "test_out") if split == "train" else ()
+        outside = split == "test_out"  # the ranges beyond those of training
+        if self.kind == "periodic":
+            amplitudes = self.out_amplitudes if outside else self.amplitudes
+            periods = self.out_periods if outside else self.periods
+            law = Law(Oscillation, (self.starts, amplitudes, periods, (0.0, 2 * math.pi)))
+        else:
+            lines = (self.starts, self.out_speeds if outside else self.speeds)
+            accelerations = self.out_accelerations if outside else self.accelerations
+            law = Law(Motion, (*lines, accelerations) if accelerations else lines)
         return draw_split(
-            self._law(outside=split == "test_out"),
+            law,
             split,
             self.train if split == "train" else self.test,
             dimensions=self.dimensions,
@@ -233,16 +242,6 @@ class MotionTask:
             noise=self.noise,
             excluded={sample.question for test in tests for sample in self._generated(test, seed)},
         )
-
-    def _law(self, *, outside: bool) -> Law:
-        """The law to draw from: the training ranges, or the ranges beyond them."""
-        if self.kind == "periodic":
-            amplitudes = self.out_amplitudes if outside else self.amplitudes
-            periods = self.out_periods if outside else self.periods
-            return Law(Oscillation, (self.starts, amplitudes, periods, (0.0, 2 * math.pi)))
-        lines = (self.starts, self.out_speeds if outside else self.speeds)
-        accelerations = self.out_accelerations if outside else self.accelerations
-        return Law(Motion, (*lines, accelerations) if accelerations else lines)
 
 
 def _checked_range(name: str, value: object) -> tuple[float, float]:

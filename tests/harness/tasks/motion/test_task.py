@@ -72,7 +72,7 @@ def test_training_and_test_never_share_a_question() -> None:
 
 
 def test_a_question_that_is_drawn_again_leaves_the_others_as_they_were() -> None:
-    law = TASK._law(outside=False)
+    law = Law(Motion, (TASK.starts, TASK.speeds))
     plain = draw_split(law, "train", 9, dimensions=1, seed=0)
     changed = draw_split(law, "train", 9, dimensions=1, seed=0, excluded={plain[4].question})
     assert changed[:4] == plain[:4]
