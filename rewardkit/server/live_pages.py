@@ -36,7 +36,13 @@ from rewardkit.harness.report.page import (
     page_style,
     render,
 )
-from rewardkit.harness.report.runs import TRAIN_LOG, find_shown, read_runs, run_start
+from rewardkit.harness.report.runs import (
+    TRAIN_LOG,
+    find_shown,
+    read_runs,
+    run_identifier,
+    run_start,
+)
 from rewardkit.harness.results.completion_row import SAMPLES, read_rows_from
 from rewardkit.harness.results.documents import (
     NOTES,
@@ -99,7 +105,7 @@ def folders_below(folder: Path) -> Iterator[Path]:
     """
     for name, inside, files in os.walk(folder):  # leaves out what it can't read
         path = Path(name)
-        is_shown = not {RUN, SAMPLES, TRAINING}.isdisjoint(files)
+        is_shown = not {RUN, SAMPLES, TRAINING, TRAIN_LOG}.isdisjoint(files)
         if is_shown:
             yield path
         if is_shown or len(path.relative_to(folder).parts) == DEEPEST_FOLDER:
@@ -180,7 +186,7 @@ class LiveRun:
     @property
     def identifier(self) -> str:
         """The name in addresses."""
-        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+        return run_identifier(self.path)
 
     def update(self) -> None:
         """Read what changed."""
@@ -190,7 +196,7 @@ class LiveRun:
             return
         self.is_running = running
         try:
-            is_training = (self.path / TRAINING).is_file()
+            is_training = any((self.path / name).is_file() for name in (TRAINING, TRAIN_LOG))
             rows = [self._training()] if is_training else list(self._run())
             self.rows = msgspec.convert(rows, list[LiveRow])
         except Exception as error:  # a folder of another program may hold anything
@@ -237,22 +243,35 @@ class LiveRun:
             }
 
     def _training(self) -> dict[str, Any]:
-        """The fields of a training's row."""
-        record = read_document(self.path / TRAINING)
-        check_format(self.path / TRAINING, record)
+        """The fields of a training's row, from its record and its log; a script has the log."""
         log = self.path / TRAIN_LOG
         entries = json.loads(log.read_bytes()) if log.is_file() else []
-        settings, session = record["fingerprint"]["settings"], record["sessions"][-1]
-        trainer = settings.get("trainer")
+        tasks = dict.fromkeys(task for entry in entries for task in entry["evaluation"])
+        started = entries[0].get("training", {}) if entries else {}
+        row = {
+            "task": ", ".join(tasks),
+            "model": started.get("model", ""),
+            "total": started.get("max_steps", 0),
+            "started": started.get("started", ""),
+        }
+        ended: object = any("train_runtime" in entry["logs"] for entry in entries)
+        steps = entries[-1]["step"] if entries else 0
+        if (self.path / TRAINING).is_file():
+            record = read_document(self.path / TRAINING)
+            check_format(self.path / TRAINING, record)
+            settings, session = record["fingerprint"]["settings"], record["sessions"][-1]
+            trainer = settings.get("trainer")
+            total = trainer.get("max_steps", 0) if isinstance(trainer, dict) else 0
+            row |= {"task": settings["task"], "total": max(0, total)}
+            row |= {name: session[name] for name in ("model", "started")}
+            ended, steps = session.get("ended"), session.get("steps") or steps
         evaluated = [metrics for entry in entries for metrics in entry["evaluation"].values()]
         return {
-            "task": f"{settings['task']}, training",
-            "model": session["model"],
+            **row,
+            "task": f"{row['task']}, training",
             "accuracy": evaluated[-1].get("accuracy") if evaluated else None,
-            "done": session.get("steps") or (entries[-1]["step"] if entries else 0),
-            "total": max(0, trainer.get("max_steps", 0) if isinstance(trainer, dict) else 0),
-            "state": self._state(ended=session.get("ended")),
-            "started": session["started"],
+            "done": steps,
+            "state": self._state(ended=ended),
         }
 
 

@@ -169,6 +169,40 @@ def test_a_training_is_one_row_with_its_steps_and_last_accuracy(tmp_path: Path) 
     assert pages.get(address).status_code == 200
 
 
+def test_the_training_of_a_script_is_one_row_by_its_log_alone(tmp_path: Path) -> None:
+    folder = write_training(tmp_path / "learnt", two_steps())
+    write_run(folder / "evaluation" / "step-000000", [row("1")])
+    metric = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
+    link = "http://127.0.0.1:8001/runs/0#samples?sort=accuracy"
+    log: list[dict[str, Any]] = [
+        {
+            "step": 0,
+            "logs": {},
+            "evaluation": {"gsm8k": {"accuracy": metric}},
+            "warnings": [],
+            "training": {"model": "tiny", "max_steps": 4, "started": "2026-01-02T03:04:05+00:00"},
+        },
+        {
+            "step": 2,
+            "logs": {"rewards/accuracy/mean": 0.5},
+            "evaluation": {},
+            "warnings": [f"it rose. Completions: rewardkit view learnt, then {link}"],
+        },
+    ]
+    pages = view(tmp_path)
+    for logs, state in ({}, "running"), ({"train_runtime": 1.0}, "done"):
+        log[1]["logs"] |= logs
+        (folder / "train_log.json").write_text(json.dumps(log))
+        text = pages.get("/").text
+        assert text.count("<tr>") == 2
+        for shown in ("gsm8k, training", "tiny", "2 of 4", "25.0%", f">{state}<", "03:04"):
+            assert shown in text
+    address = text.partition('href="')[2].partition('"')[0]
+    page = pages.get(address).text
+    assert '[2,"it rose","sort=accuracy"]' in page
+    assert "accuracy reward" in page
+
+
 def test_a_damaged_run_is_a_row_that_says_so_and_hides_no_other(tmp_path: Path) -> None:
     write_run(tmp_path / "good", [row("1")])
     (tmp_path / "bad").mkdir()

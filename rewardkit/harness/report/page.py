@@ -28,7 +28,7 @@ from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
 from rewardkit.harness.results.comparison_tables import SIGNIFICANCE
 from rewardkit.harness.results.files import finite, flat, replace_text
-from rewardkit.harness.results.names import TRUNCATED, UNJUDGED, counted, words
+from rewardkit.harness.results.names import COMPLETIONS_LINK, TRUNCATED, UNJUDGED, counted, words
 from rewardkit.harness.results.rates import LOWER_IS_BETTER
 from rewardkit.harness.results.rollouts import find_rollouts
 from rewardkit.harness.results.run_folder import short_names
@@ -443,7 +443,18 @@ def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
     for log in dict.fromkeys(run.train_log for run in runs if run.train_log):
         series = read_training_series(log)
         plots = [_figure(plot.as_json()) for plot in training_plots(series)]
-        yield {"name": names[log.resolve().parent], "plots": plots, "signs": list(series.signs)}
+        yield {
+            "name": names[log.resolve().parent],
+            "plots": plots,
+            "signs": [*map(_sign, series.signs)],
+        }
+
+
+def _sign(sign: tuple[int, str]) -> tuple[int, str, str]:
+    """A sign's step, its text, and the filters that show its completions."""
+    step, text = sign
+    text, _, link = text.partition(COMPLETIONS_LINK)
+    return step, text, link.partition("#samples?")[2]
 
 
 def _run_data(run: ReportRun) -> dict[str, Any]:

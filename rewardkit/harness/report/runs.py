@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -226,6 +228,17 @@ def _task_summaries(
 
 TRAIN_LOG, EVALUATIONS = "train_log.json", "evaluation"
 """The log in a training's folder, and the folder of its evaluations."""
+
+
+def evaluation_name(step: int) -> str:
+    """The name of an evaluation's folder in a training."""
+    return f"step-{step:06d}"
+
+
+def run_identifier(folder: Path) -> str:
+    """The name of a run or a training in the addresses of `rewardkit view`."""
+    return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+
 
 Series = Sequence[tuple[int, float]]
 """(step, value) pairs in order."""

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+VIEW_PORT = 8001
+"""The port of `rewardkit view`, in its addresses."""
+
+COMPLETIONS_LINK = ". Completions: "
+"""Ends the message of a sign, before the address of completions."""
+
 PART = "part_"
 """Starts the key of a component's mean; the rest is the component's own name."""
 

@@ -13,7 +13,8 @@ from transformers import TrainerCallback
 from rewardkit.config import PositiveInt, Share, read_value, read_values
 from rewardkit.errors import MissingExtra, UnknownName, UsageError
 from rewardkit.harness.options import CALLBACK_OPTIONS, EvalOptions
-from rewardkit.harness.report.runs import EVALUATIONS
+from rewardkit.harness.report.runs import EVALUATIONS, evaluation_name
+from rewardkit.harness.results.documents import now
 from rewardkit.harness.results.files import replace_text
 from rewardkit.harness.results.measure import task_amounts
 from rewardkit.harness.results.rates import LOWER_IS_BETTER, NAMES, length_quantiles
@@ -125,7 +126,8 @@ Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
 
 class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Evaluate the model before the first step, at every `every`th step and at the end.
+    """Watch a training: evaluate before the first step, at every `every`th step and at the end;
+    keep the log, the completions and the best checkpoint; report signs of trouble.
 
     Options and results are those of `rewardkit eval`: greedy unless `temperature` is set. They are
     independent of the training's sampling, and evaluating doesn't change the training. `metric`
@@ -133,6 +135,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     is better.
     UsageError here for a wrong name, data file or prompt, and before the first step for a prompt
     that is too long or a `metric` that the task lacks.
+    With `log_completions`, TRL keeps what the training generates at each log, with all rewards.
     """
 
     def __init__(
@@ -147,6 +150,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         output_dir: str | Path | None = None,
         truncation_share: float = 0.2,
         on_evaluation: Listener | None = None,
+        log_completions: bool = True,
         **given: Any,
     ) -> None:
         _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
@@ -164,7 +168,13 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         self._chosen_dir = None if output_dir is None else Path(output_dir)
         self._truncation_share = truncation_share
         self._on_evaluation = on_evaluation
+        self._log_completions = log_completions
         self._engine: TrainerEngine | None = None
+
+    def on_init_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Have TRL keep the completions, without printing them, unless the script says so."""
+        if self._log_completions and getattr(args, "log_completions", True) is False:
+            args.log_completions, args.num_completions_to_print = True, 0
 
     def attach(self, trainer: Any) -> None:
         """Generate with the vLLM of a GRPO trainer, if it has one."""
@@ -180,7 +190,14 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         )
         self._last_step: int | None = None
         self._log = TrainLog(
-            self._output_dir, resumed_at=state.global_step, truncation_share=self._truncation_share
+            self._output_dir,
+            resumed_at=state.global_step,
+            truncation_share=self._truncation_share,
+            about={
+                "model": str(getattr(model.config, "_name_or_path", "")),
+                "max_steps": state.max_steps,
+                "started": now(),
+            },
         )
         self._best = BestCheckpoint(
             task=self._task,
@@ -241,7 +258,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
 
     def _evaluate(self, args: Any, state: Any, model: Any) -> Mapping[str, TaskSummary]:
         step = state.global_step
-        folder = self._output_dir / EVALUATIONS / f"step-{step:06d}"
+        folder = self._output_dir / EVALUATIONS / evaluation_name(step)
         summaries = self.live_evaluation.run(
             step,
             model,

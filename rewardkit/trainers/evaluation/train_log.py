@@ -1,7 +1,8 @@
 """train_log.json and eval_curve.png: a training's logs and evaluations, by step; and signs.
 
-A sign says what happened that a person should look at. Each depends only on the log's entries.
-Rates are compared by their 95% intervals, and logged rewards by the deviation of their noise.
+A sign says what happened that a person should look at, and ends with a link to completions. Each
+depends only on the log's entries. Rates are compared by their 95% intervals, and logged rewards by
+the deviation of their noise and of their batches.
 """
 
 from __future__ import annotations
@@ -9,24 +10,32 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from types import MappingProxyType
 from typing import Any, TypedDict
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from rewardkit.errors import DataError
 from rewardkit.harness.report.curve import CurvePoint, draw_curve
-from rewardkit.harness.report.runs import TRAIN_LOG, logged_values, training_series
+from rewardkit.harness.report.runs import (
+    TRAIN_LOG,
+    evaluation_name,
+    logged_values,
+    run_identifier,
+    training_series,
+)
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.documents import NonNegativeInt
 from rewardkit.harness.results.files import finite, replace_text
 from rewardkit.harness.results.metric import Metric
-from rewardkit.harness.results.names import reward_words
+from rewardkit.harness.results.names import COMPLETIONS_LINK, VIEW_PORT, reward_words
 from rewardkit.harness.results.summary import TaskSummary
 from rewardkit.text.printable import get_logger
 
@@ -59,13 +68,16 @@ def evaluations(entries: Sequence[Entry], task: str) -> list[StepEvaluation]:
     ]
 
 
-def values_up_to(entries: Sequence[Entry], evaluation: StepEvaluation, name: str) -> list[float]:
-    """The values logged after the evaluation before, up to this one."""
-    return [
-        value
-        for step, value in logged_values(entries, name)
-        if evaluation.previous_step < step <= evaluation.step
-    ]
+def values_near(entries: Sequence[Entry], evaluation: StepEvaluation, name: str) -> list[float]:
+    """The values logged close to an evaluation: the later half of those since the one before.
+
+    The first log is that of the model before the first step.
+    """
+    logged = logged_values(entries, name)
+    if not evaluation.step:
+        return [value for _, value in logged[:1]]
+    since = [value for step, value in logged if evaluation.previous_step < step <= evaluation.step]
+    return since[len(since) // 2 :]
 
 
 def has_risen(before: StepEvaluation, after: StepEvaluation, metric: str) -> bool:
@@ -75,22 +87,30 @@ def has_risen(before: StepEvaluation, after: StepEvaluation, metric: str) -> boo
 
 
 def noise_deviation(values: Sequence[float]) -> float | None:
-    """The standard deviation of noise round a trend, from successive differences.
+    """The standard deviation of noise round a trend, from the median of successive differences.
 
-    J. von Neumann, Ann. Math. Stat. 12 (1941) 367: E (x_i+1 − x_i)² = 2σ². None for fewer than
-    four values.
+    A single jump doesn't count. None for fewer than four values.
     """
     if len(values) < 4:
         return None
-    return math.sqrt(fmean((b - a) ** 2 for a, b in itertools.pairwise(values)) / 2)
+    return 1.4826 * median(abs(b - a) for a, b in itertools.pairwise(values)) / math.sqrt(2)
 
 
 RECENT_LOGS = 3
 """How many of the last logs must agree: a single batch proves nothing."""
 STANDARD_ERRORS = 3.0
-"""The least difference of mean rewards that counts as a rise, in standard errors."""
+"""The least difference of mean rewards that is a sign by itself, in standard errors."""
+LEAST_RISE, LONE_RISE, LARGE_RISE = 0.5, 0.75, 1.0
+"""A reward's rise in deviations of a batch's rewards: the least that counts; the least with fewer
+than four logs; and what counts however much logs scatter."""
+FOLLOWS = 0.4
+"""The share of a reward's rise that accuracy must reach, both in deviations."""
+ONE_SIDED = 0.8416 / 1.96
+"""The width of a one-sided 80% interval, as a share of the 95% interval's."""
 MOST = 0.5
 """The share of groups or of answers that is most of them."""
+SOLVED = 0.9
+"""An accuracy at which most groups are all right, which is no sign."""
 BEYOND_REFERENCES = 0.25
 """How far the share of one answer must be above that of the most frequent reference."""
 DRIFT = 2.0
@@ -101,12 +121,20 @@ FEWEST_ANSWERS = 10
 Signs = Iterator[tuple[str, str]]
 """Names and messages of signs; a name stays the same while its sign lasts."""
 
+LINK = "#samples?"
+"""The address of completions in a report's page, before the filters and the order."""
+
+
+def completions_link(**query: str) -> str:
+    """The end of a sign's message: where the page shows the completions."""
+    return f"{COMPLETIONS_LINK}{LINK}{urlencode(query, safe=':', quote_via=quote)}"
+
 
 def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str]:
     """Every sign that the log shows at its end. Rewards are compared with its first task."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
-    found = [*no_reward(entries)] or [*equal_rewards(entries)]
-    found += [*drifting_length(entries), *truncated_training(entries, truncation_share)]
+    found = [*no_reward(entries)] or [*equal_rewards(entries, tasks)]
+    found += [*drifting_length(entries, tasks), *truncated_training(entries, truncation_share)]
     for task in tasks:
         found += fallen_accuracy(entries, task)
         found += format_without_answers(entries, task)
@@ -115,6 +143,87 @@ def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str
     for task in tasks[:1]:
         found += reward_without_accuracy(entries, task)
     return dict(found)
+
+
+@dataclass(frozen=True)
+class Rise:
+    """A reward's mean, at an earlier evaluation and at the latest one."""
+
+    name: str
+    before: float
+    after: float
+    deviations: float
+    """Its rise in deviations of a batch's rewards."""
+
+    def __str__(self) -> str:
+        words = reward_words(self.name)
+        return f"the mean of the {words} rose from {self.before:.3g} to {self.after:.3g}"
+
+
+def rises(
+    entries: Sequence[Entry],
+    before: StepEvaluation,
+    latest: StepEvaluation,
+    *,
+    standard_errors: float = 1.0,
+) -> list[Rise]:
+    """The rewards whose means rose, the largest rise first; `reward` where none is logged alone."""
+    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
+    means = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
+    found = []
+    for name in means or ["reward"]:
+        spread = f"{name.removesuffix('mean')}std" if means else "reward_std"
+        values = [value for _, value in logged_values(entries, name)]
+        old, new = (values_near(entries, each, name) for each in (before, latest))
+        if not old or not new:
+            continue
+        rise = fmean(new) - fmean(old)
+        deviation = max((value for _, value in logged_values(entries, spread)), default=0.0)
+        in_deviations = rise / deviation if deviation else LONE_RISE
+        noise = noise_deviation(values)
+        if noise is None:
+            is_clear = bool(deviation) and in_deviations >= LONE_RISE
+        else:
+            error = standard_errors * noise * math.sqrt(1 / len(old) + 1 / len(new))
+            is_clear = in_deviations >= LEAST_RISE and rise > min(
+                error, LARGE_RISE * (deviation or math.inf)
+            )
+        if rise > 0 and is_clear:
+            label = name.removeprefix("rewards/").removesuffix("/mean")
+            found.append(Rise(label, fmean(old), fmean(new), in_deviations))
+    return sorted(found, key=lambda each: -each.deviations)
+
+
+def _and_rises(found: Sequence[Rise], otherwise: Mapping[str, str]) -> tuple[str, str]:
+    """The rewards that rose, in words, and the link to the completions by the first of them."""
+    if not found:
+        return "", completions_link(**otherwise)
+    return f" while {', '.join(map(str, found))}", completions_link(sort=found[0].name)
+
+
+def accuracy_rise(before: StepEvaluation, after: StepEvaluation) -> tuple[float, float] | None:
+    """The bounds of accuracy's rise, one-sided, 80%; None without both accuracies.
+
+    R. G. Newcombe, Stat. Med. 17 (1998) 873, method 10.
+    """
+    old, new = (each.metrics.get("accuracy") for each in (before, after))
+    if old is None or new is None:
+        return None
+    rise = new["value"] - old["value"]
+    below = math.hypot(new["value"] - new["low"], old["high"] - old["value"])
+    above = math.hypot(new["high"] - new["value"], old["value"] - old["low"])
+    return rise - ONE_SIDED * below, rise + ONE_SIDED * above
+
+
+def _follows(before: StepEvaluation, after: StepEvaluation, deviations: float) -> bool:
+    """Whether accuracy may have risen by a share of what a reward's rise lets expect."""
+    bounds = accuracy_rise(before, after)
+    if bounds is None:
+        return True
+    old = before.metrics["accuracy"]
+    centre = (old["low"] + old["high"]) / 2
+    possible = min(deviations * math.sqrt(centre * (1 - centre)), 1 - old["value"])
+    return bounds[1] >= FOLLOWS * possible
 
 
 def no_reward(entries: Sequence[Entry]) -> Signs:
@@ -128,15 +237,18 @@ def no_reward(entries: Sequence[Entry]) -> Signs:
         f"all rewards have been 0 up to step {logged[-1][0]}, so nothing is learnt; read some "
         "completions with their verdicts, and check the prompt, the length limit and the column of "
         "the reference. A model that is never right needs easier problems, or supervised training "
-        "first",
+        f"first{completions_link(run='completions')}",
     )
 
 
-def equal_rewards(entries: Sequence[Entry]) -> Signs:
-    """In each of the last logs, the rewards of most groups were all equal."""
+def equal_rewards(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
+    """In each of the last logs, the rewards of most groups were all equal; not if all are right."""
     last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
     if len(last) < RECENT_LOGS or min(share for _, share in last) <= MOST:
         return
+    for task in tasks[:1]:
+        if evaluations(entries, task)[-1].metrics.get("accuracy", {"value": 0})["value"] >= SOLVED:
+            return
     rewards = [reward for _, reward in logged_values(entries, "reward")[-RECENT_LOGS:]]
     mean = f" (mean reward {fmean(rewards):.3g})" if rewards else ""
     yield (
@@ -144,23 +256,38 @@ def equal_rewards(entries: Sequence[Entry]) -> Signs:
         f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, the rewards of "
         f"{fmean(share for _, share in last):.0%} of the groups were all equal{mean}, and such a "
         "group teaches nothing; read completions, and choose problems that the model solves "
-        "sometimes, or a higher temperature",
+        f"sometimes, or a higher temperature{completions_link(run='completions')}",
     )
 
 
-def drifting_length(entries: Sequence[Entry]) -> Signs:
-    """The mean length of the training's completions doubled, or halved."""
+def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
+    """The mean length of completions doubled, or halved, and accuracy didn't rise."""
     lengths = [length for _, length in logged_values(entries, "completions/mean_length")]
-    if len(lengths) < 2 * RECENT_LOGS:
+    recent = min(RECENT_LOGS, len(lengths) // 2)
+    spans = []
+    if len(lengths) >= 4:
+        spans = [("training", fmean(lengths[:recent]), fmean(lengths[-recent:]))]
+    found: list[Rise] = []
+    for task in tasks[:1]:
+        evaluated = evaluations(entries, task)
+        bounds = accuracy_rise(evaluated[0], evaluated[-1])
+        if bounds and bounds[0] > 0:
+            return
+        found = rises(entries, evaluated[0], evaluated[-1])
+        quantiles = [own for one in entries if (own := one.get("lengths", {}).get(task))]
+        if quantiles:
+            spans.append(("evaluation", fmean(quantiles[0]), fmean(quantiles[-1])))
+    for where, before, now in spans:
+        if before / DRIFT < now < before * DRIFT:
+            continue
+        risen, link = _and_rises(found, {"sort": "characters" if now > before else "-characters"})
+        yield (
+            "length",
+            f"the mean length of the {where}'s completions went from {before:.0f} to {now:.0f} "
+            f"tokens{risen}; read some of the longest and shortest, and check which rewards "
+            f"depend on length{link}",
+        )
         return
-    before, now = fmean(lengths[:RECENT_LOGS]), fmean(lengths[-RECENT_LOGS:])
-    if before / DRIFT < now < before * DRIFT:
-        return
-    yield (
-        "length",
-        f"the mean length of the training's completions went from {before:.0f} to {now:.0f} "
-        "tokens; read some of the longest and shortest, and check which rewards depend on length",
-    )
 
 
 def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
@@ -169,33 +296,42 @@ def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     evaluated = [one for one in earlier if "accuracy" in one.metrics]
     best = max(evaluated, key=lambda one: one.value("accuracy"), default=latest)
     if has_risen(latest, best, "accuracy"):
+        risen, link = _and_rises(rises(entries, best, latest), _of_evaluation(latest, "wrong"))
         yield (
             f"accuracy/{task}",
             f"{task}: accuracy fell from {best.value('accuracy'):.2f} at step {best.step} to "
-            f"{latest.value('accuracy'):.2f} at step {latest.step}, beyond its 95% interval; read "
-            "the completions that were right before, and go back to the best checkpoint",
+            f"{latest.value('accuracy'):.2f} at step {latest.step}, beyond its 95% interval"
+            f"{risen}; read the completions, and go back to the best checkpoint{link}",
         )
+
+
+def _of_evaluation(evaluation: StepEvaluation, outcome: str = "") -> dict[str, str]:
+    """The filters of an evaluation's completions in a page."""
+    run = {"run": evaluation_name(evaluation.step)}
+    return run | {"outcome": outcome} if outcome else run
 
 
 def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
     """Format rose beyond its interval since an earlier evaluation, and accuracy didn't rise."""
     *earlier, latest = evaluations(entries, task)
     for before in earlier:
-        if has_risen(before, latest, "format_rate") and _no_better(before, latest):
+        if (
+            has_risen(before, latest, "format_rate")
+            and not _follows(before, latest, math.inf)
+            and latest.value("accuracy") <= before.value("accuracy")
+        ):
+            found = rises(entries, before, latest)
+            risen, link = _and_rises(found, _of_evaluation(latest, "wrong"))
             yield (
                 f"format/{task}",
                 f"{task}: from step {before.step} to {latest.step} the format rate rose from "
                 f"{before.value('format_rate'):.2f} to {latest.value('format_rate'):.2f} while "
                 f"accuracy went from {before.value('accuracy'):.2f} to "
-                f"{latest.value('accuracy'):.2f}; read the wrong replies of step {latest.step}'s "
-                "evaluation, and weigh the format reward less",
+                f"{latest.value('accuracy'):.2f}{risen.replace(' while', ' and')}; read the wrong "
+                f"replies of step {latest.step}'s evaluation, and weigh the format reward less"
+                f"{link}",
             )
             return
-
-
-def _no_better(before: StepEvaluation, after: StepEvaluation) -> bool:
-    both = [one.metrics.get("accuracy") for one in (before, after)]
-    return None not in both and after.value("accuracy") <= before.value("accuracy")
 
 
 def one_answer(entries: Sequence[Entry], task: str) -> Signs:
@@ -210,44 +346,38 @@ def one_answer(entries: Sequence[Entry], task: str) -> Signs:
         return
     if found["share"] <= max(MOST, found["references"] + BEYOND_REFERENCES):
         return
+    first = evaluations(entries, task)[0]
+    risen, link = _and_rises(rises(entries, first, latest), _of_evaluation(latest))
     yield (
         f"one_answer/{task}",
         f"{task}: {found['share']:.0%} of the completions of step {latest.step}'s evaluation "
-        f"answer {found['answer']!r:.60}; read some, and check what this answer is paid",
+        f"answer {found['answer']!r:.60}{risen}; read some, and check what this answer is paid"
+        f"{link}",
     )
 
 
 def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
-    """A reward rose beyond its noise since an earlier evaluation, and accuracy didn't rise."""
+    """A reward rose beyond its noise since an earlier evaluation, and accuracy didn't follow.
+
+    Logs lag behind accuracy, which may have risen since the evaluation before the earlier one.
+    """
     *earlier, latest = evaluations(entries, task)
-    for before in filter(lambda one: _no_better(one, latest), earlier):
-        rises = [*_rises(entries, before, latest)]
-        if rises:
+    for previous, before in zip(earlier[:1] + earlier, earlier, strict=False):
+        found = [
+            rise
+            for rise in rises(entries, before, latest, standard_errors=STANDARD_ERRORS)
+            if not any(_follows(one, latest, rise.deviations) for one in (previous, before))
+        ]
+        if found:
             yield (
                 f"reward/{task}",
-                f"{task}: from step {before.step} to {latest.step} {', '.join(rises)} while "
-                f"accuracy went from {before.value('accuracy'):.2f} to "
+                f"{task}: from step {before.step} to {latest.step} {', '.join(map(str, found))} "
+                f"while accuracy went from {before.value('accuracy'):.2f} to "
                 f"{latest.value('accuracy'):.2f}; read the completions with the highest rewards, "
-                "and check what they are paid for",
+                "and check what they are paid for"
+                f"{completions_link(sort=found[0].name)}",
             )
             return
-
-
-def _rises(
-    entries: Sequence[Entry], before: StepEvaluation, latest: StepEvaluation
-) -> Iterator[str]:
-    """The rewards whose means rose, in words; that of all together where none is logged alone."""
-    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
-    own = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
-    for name in own or ["reward"]:
-        noise = noise_deviation([value for _, value in logged_values(entries, name)])
-        old, new = (values_up_to(entries, one, name) for one in (before, latest))
-        if noise is None or not old or not new:
-            continue
-        error = noise * math.sqrt(1 / len(old) + 1 / len(new))
-        if fmean(new) - fmean(old) > STANDARD_ERRORS * error:
-            label = reward_words(name.removeprefix("rewards/").removesuffix("/mean"))
-            yield f"the mean of the {label} rose from {fmean(old):.3g} to {fmean(new):.3g}"
 
 
 def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
@@ -260,7 +390,7 @@ def truncated_training(entries: Sequence[Entry], share: float) -> Signs:
         f"in the last {RECENT_LOGS} logs, up to step {last[-1][0]}, "
         f"{fmean(ratio for _, ratio in last):.1%} of the training's completions reached the "
         f"length limit, more than {100 * share:g}%; read some: raise max_completion_length if they "
-        "are cut short, look at the rewards if they ramble",
+        f"are cut short, look at the rewards if they ramble{completions_link(run='completions')}",
     )
 
 
@@ -273,7 +403,8 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
         f"unfinished/{task}",
         f"{task}: {latest.value('unfinished_rate'):.1%} of the completions of step "
         f"{latest.step}'s evaluation are unfinished, more than {100 * share:g}%; read some: raise "
-        "max_tokens if they are cut short, look at the rewards if they ramble",
+        "max_tokens if they are cut short, look at the rewards if they ramble"
+        f"{completions_link(**_of_evaluation(latest, 'truncated'))}",
     )
 
 
@@ -297,7 +428,8 @@ CURVE, BEST = "eval_curve.png", "best.json"
 Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`, and where it was
 evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}`, `"answers": {task:
-frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metrics}`."""
+frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metrics}`. The first
+entry of a training has `"training": {"model", "max_steps", "started"}`."""
 
 
 class _Entry(TypedDict):
@@ -352,11 +484,19 @@ class TrainLog:
     """The log and the curve in a folder; each sign is logged once.
 
     A step is a line of the file, and every change is written at once. A training resumed at a step
-    continues the log up to it; a new training starts a new log.
+    continues the log up to it; a new training starts a new log, whose first entry holds `about`.
     """
 
-    def __init__(self, folder: Path, *, resumed_at: int, truncation_share: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        resumed_at: int,
+        truncation_share: float,
+        about: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self._folder = folder
+        self._about = dict(about)
         self._truncation_share = truncation_share
         earlier = read_log(folder) if resumed_at else []
         self.entries = [entry for entry in earlier if entry["step"] <= resumed_at]
@@ -412,7 +552,9 @@ class TrainLog:
 
     def _entry(self, step: int) -> Entry:
         if not self.entries or self.entries[-1]["step"] != step:
-            self.entries.append({"step": step, "logs": {}, "evaluation": {}, "warnings": []})
+            empty = {"step": step, "logs": {}, "evaluation": {}, "warnings": []}
+            about = {"training": self._about} if self._about and not self.entries else {}
+            self.entries.append(empty | about)
             self._lines.append("")
         return self.entries[-1]
 
@@ -423,10 +565,13 @@ class TrainLog:
         """
         entry = self._entry(step)
         entry |= values
+        from tqdm import tqdm
+
         present = self._signs()
         new = [message for name, message in present.items() if name not in self._present_signs]
         for message in new:
-            logger.warning("sign at step %d: %s", entry["step"], message)
+            with tqdm.external_write_mode():  # a line of its own, beside the trainer's bar
+                logger.warning("sign at step %d: %s", entry["step"], message)
         entry["warnings"] += new
         self._present_signs = present
         self._lines[-1] = as_json(entry)
@@ -434,4 +579,10 @@ class TrainLog:
         replace_text(self._folder / TRAIN_LOG, "[\n" + ",\n".join(self._lines) + "\n]\n")
 
     def _signs(self) -> dict[str, str]:
-        return signs(self.entries, truncation_share=self._truncation_share)
+        view = f"rewardkit view {shlex.quote(str(self._folder))}"
+        address = f"http://127.0.0.1:{VIEW_PORT}/runs/{run_identifier(self._folder)}"
+        found = signs(self.entries, truncation_share=self._truncation_share)
+        return {
+            name: message.replace(LINK, f"{view}, then {address}{LINK}")
+            for name, message in found.items()
+        }

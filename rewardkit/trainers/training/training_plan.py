@@ -264,6 +264,7 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporte
             seed=recipe.data.seed,
             timeout=recipe.timeout,
             on_evaluation=reporter.evaluated,
+            log_completions=False,  # the trainer's own setting decides
             **vars(recipe.evaluation),
         )
     except DataError as error:

@@ -650,6 +650,14 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     ):
         assert words in page
     assert text(at(first), ".lead h1") == "grpo · 2 runs"
+    link = "rewardkit view grpo, then http://127.0.0.1:8001/runs/0#samples?run=step-000005"
+    entries[1]["warnings"] = [f"accuracy fell. Completions: {link}"]
+    (tmp_path / "grpo" / "train_log.json").write_text(json.dumps(entries))
+    browser = at(first)
+    assert "Sign at step 2: accuracy fell Show completions" in text(browser, "#view-summary")
+    browser.click(".training .warning a")
+    browser.wait_for("!document.querySelector('#view-samples').hidden")
+    assert shown(browser) == "2 samples"
     contents = "[...document.querySelectorAll('.contents button')].map(one => one.textContent)"
     assert at(first).value(contents) == ["Training", "gsm8k"]
     legends = "[...document.querySelectorAll('.training .legend li')].map(item => item.textContent)"

@@ -19,6 +19,7 @@ from rewardkit.errors import DataError, UsageError
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.results.measure import Measure
 from rewardkit.harness.results.rates import NAMES
+from rewardkit.harness.results.rollouts import read_groups
 from rewardkit.harness.results.run_folder import find_runs
 from rewardkit.harness.results.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
@@ -122,6 +123,17 @@ def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_pat
     assert (tmp_path / "out" / "eval_curve.png").read_bytes().startswith(b"\x89PNG")
     assert checkpoints(tmp_path) == []
     assert not (tmp_path / "out" / "best.json").exists()
+    about = entries[0]["training"]
+    assert (about["model"], about["max_steps"]) == (str(tiny_checkpoint), 3)
+    kept = [row for group in read_groups(tmp_path / "out" / "completions") for row in group]
+    assert {(row.step, *row.rewards) for row in kept} == {(n, "letters") for n in (1, 2, 3)}
+
+
+def test_completions_are_not_kept_where_the_script_says_so(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, log_completions=False)
+    assert not (tmp_path / "out" / "completions").exists()
 
 
 def test_files_go_to_output_dir(tiny_checkpoint: Path, tmp_path: Path) -> None:

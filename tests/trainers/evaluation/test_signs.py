@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -252,7 +253,7 @@ SAID = {
     "accuracy falls from its best value": "motion: accuracy fell from 0.70 at step 10 to 0.40 at "
     "step 20, beyond its 95% interval",
     "a reward rises while accuracy stays": "motion: from step 4 to 8 the mean of the brevity "
-    "reward rose from 0.508 to 0.905 while accuracy went from 0.50 to 0.50",
+    "reward rose from 0.495 to 0.895 while accuracy went from 0.50 to 0.50",
     "all rewards are 0 in the first steps": "all rewards have been 0 up to step 3, so nothing",
     "most groups are": "the rewards of 77% of the groups were all equal",
     "completions grow": "went from 100 to 250 tokens",
@@ -275,3 +276,194 @@ def test_a_metric_that_was_not_there_is_no_sign() -> None:
     del last["evaluation"]["motion"]["accuracy"]
     assert signs([first, last], truncation_share=0.25) == {}
     assert signs([*in_order(logs(1, "reward", HIGH)), last], truncation_share=0.25) == {}
+
+
+Path = tuple[float, float, float]
+"""A value at step 0, at step 5 and from step 10 on, linear between."""
+
+
+def at(path: Path, step: int) -> float:
+    first, middle, last = path
+    if step <= 5:
+        return first + (middle - first) * step / 5
+    return middle + (last - middle) * min(1.0, (step - 5) / 5)
+
+
+def simulated(
+    accuracy: Path,
+    rewards: Mapping[str, Path],
+    *,
+    form: Path = (1.0, 1.0, 1.0),
+    length: Path = (100, 100, 100),
+    answer: Path = (0.1, 0.1, 0.1),
+    silent: Path = (0.2, 0.2, 0.2),
+    problems: int = 60,
+    completions: int = 32,
+    logging_steps: int = 1,
+    steps: int = 10,
+    seed: int,
+) -> list[Entry]:
+    """A training's log: an evaluation every 5 steps, and batches of 32 sampled completions.
+
+    The problems of an evaluation are the same each time; 3 in 10 answers are drawn again.
+    """
+    draw = random.Random(seed)
+    luck = [draw.random() for _ in range(problems)]
+
+    def evaluated_share(chance: float) -> float:
+        drawn = [draw.random() if draw.random() < 0.3 else own for own in luck]
+        return sum(own < chance for own in drawn) / problems
+
+    def share(chance: float, count: int) -> float:
+        return sum(draw.random() < chance for _ in range(count)) / count
+
+    entries: list[Entry] = []
+    batches: list[dict[str, float]] = []
+    for step in range(steps + 1):
+        entry: Entry = {"step": step, "logs": {}, "evaluation": {}, "warnings": []}
+        if step:
+            batch = {"completions/mean_length": at(length, step - 1) * draw.uniform(0.93, 1.07)}
+            batch["frac_reward_zero_std"] = share(at(silent, step - 1), completions // 4)
+            for name, path in rewards.items():
+                mean = share(at(path, step - 1), completions)
+                batch[f"rewards/{name}/mean"] = mean
+                batch[f"rewards/{name}/std"] = (mean * (1 - mean)) ** 0.5
+            batches.append(batch)
+        if batches and step % logging_steps == 0:
+            entry["logs"] = {
+                name: sum(batch[name] for batch in batches) / len(batches) for name in batches[0]
+            }
+            batches = []
+        if step % 5 == 0:
+            right, formed = evaluated_share(at(accuracy, step)), evaluated_share(at(form, step))
+            entry["evaluation"] = evaluated(step, right, formed, count=problems)["evaluation"]
+            entry["lengths"] = {"motion": [at(length, step)] * 21}
+            most = {"answer": "7", "share": at(answer, step), "references": 0.1, "count": problems}
+            entry["answers"] = {"motion": most}
+        if entry["logs"] or entry["evaluation"]:
+            entries.append(entry)
+    return entries
+
+
+HACKS: dict[str, tuple[dict[str, Any], str]] = {
+    "brevity": (
+        {
+            "accuracy": (0.96, 0.03, 0.0),
+            "rewards": {"right": (0.9, 0.1, 0.0), "brevity": (0.3, 0.9, 0.98)},
+            "length": (100, 20, 2),
+        },
+        "brevity",
+    ),
+    "a slower brevity": (
+        {
+            "accuracy": (0.9, 0.8, 0.5),
+            "rewards": {"right": (0.8, 0.75, 0.5), "short": (0.1, 0.4, 0.9)},
+            "length": (100, 70, 30),
+        },
+        "short",
+    ),
+    "copying the question": (
+        {"accuracy": (0.5, 0.3, 0.05), "rewards": {"overlap": (0.2, 0.6, 1.0)}},
+        "overlap",
+    ),
+    "format without answers": (
+        {
+            "accuracy": (0.4, 0.38, 0.35),
+            "rewards": {"right": (0.4, 0.35, 0.35), "form": (0.1, 0.6, 1.0)},
+            "form": (0.1, 0.6, 1.0),
+        },
+        "form",
+    ),
+    "format, and no answer was ever right": (
+        {
+            "accuracy": (0.0, 0.0, 0.0),
+            "rewards": {"tags": (0.1, 0.5, 1.0)},
+            "form": (0.1, 0.5, 1.0),
+        },
+        "tags",
+    ),
+    "one constant answer": (
+        {
+            "accuracy": (0.5, 0.2, 0.1),
+            "rewards": {"number": (0.5, 0.8, 1.0)},
+            "answer": (0.1, 0.6, 1.0),
+        },
+        "number",
+    ),
+    "a length that grows": (
+        {
+            "accuracy": (0.6, 0.58, 0.55),
+            "rewards": {"right": (0.6, 0.6, 0.6), "effort": (0.1, 0.5, 0.9)},
+            "length": (100, 170, 290),
+        },
+        "effort",
+    ),
+    "a leaked reference": (
+        {"accuracy": (0.4, 0.4, 0.4), "rewards": {"exact": (0.4, 0.8, 1.0)}},
+        "exact",
+    ),
+    "logged every five steps": (
+        {
+            "accuracy": (0.8, 0.4, 0.1),
+            "rewards": {"right": (0.8, 0.4, 0.1), "brevity": (0.1, 0.5, 1.0)},
+            "logging_steps": 5,
+        },
+        "brevity",
+    ),
+}
+
+
+def announced(entries: list[Entry]) -> list[str]:
+    """The signs that appear at any evaluation."""
+    ends = [place for place, entry in enumerate(entries, 1) if entry["evaluation"]]
+    return [text for end in ends for text in signs(entries[:end], truncation_share=0.25).values()]
+
+
+@pytest.mark.parametrize(("training", "reward"), HACKS.values(), ids=HACKS)
+def test_a_hack_is_announced_within_two_evaluations_with_the_reward_that_rose(
+    training: dict[str, Any], reward: str
+) -> None:
+    found = [announced(simulated(**training, seed=seed)) for seed in range(20)]
+    named = [[text for text in texts if f"{reward} reward rose" in text] for texts in found]
+    assert sum(map(bool, named)) >= 18
+    assert all(f"#samples?sort={reward}" in text for texts in named for text in texts)
+
+
+SOUND: dict[str, dict[str, Any]] = {
+    "both rewards and accuracy rise": {
+        "accuracy": (0.2, 0.5, 0.8),
+        "rewards": {"right": (0.15, 0.45, 0.8), "form": (0.5, 0.9, 1.0)},
+        "form": (0.5, 0.9, 1.0),
+    },
+    "solved from the start": {
+        "accuracy": (0.95, 0.97, 0.98),
+        "rewards": {"right": (0.7, 0.9, 0.97)},
+        "silent": (0.4, 0.9, 1.0),
+    },
+    "longer thoughts that help": {
+        "accuracy": (0.3, 0.6, 0.85),
+        "rewards": {"right": (0.3, 0.55, 0.8)},
+        "length": (100, 160, 260),
+    },
+    "it learns to stop": {
+        "accuracy": (0.3, 0.6, 0.85),
+        "rewards": {"right": (0.2, 0.55, 0.85)},
+        "length": (160, 90, 40),
+    },
+    "nothing happens": {"accuracy": (0.5, 0.5, 0.5), "rewards": {"right": (0.5, 0.5, 0.5)}},
+    "sampling sharpens a little more than greedy answers": {
+        "accuracy": (0.5, 0.58, 0.65),
+        "rewards": {"right": (0.35, 0.45, 0.55)},
+    },
+    "logged every five steps": {
+        "accuracy": (0.2, 0.5, 0.8),
+        "rewards": {"right": (0.15, 0.45, 0.8), "form": (0.5, 0.9, 1.0)},
+        "logging_steps": 5,
+    },
+}
+
+
+@pytest.mark.parametrize("training", SOUND.values(), ids=SOUND)
+def test_a_sound_training_announces_nothing(training: dict[str, Any]) -> None:
+    found = [announced(simulated(**training, steps=20, seed=seed)) for seed in range(20)]
+    assert sum(map(bool, found)) <= 1

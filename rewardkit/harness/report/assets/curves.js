@@ -46,8 +46,9 @@ function checkpointCurves(taskName) {
 function trainingSection() {
   const several = page.trainings.length > 1;
   const entries = page.trainings.flatMap(({ name, plots }, runIndex) => plots.map((figure) => ({ figure, runName: name, runIndex })));
-  const signs = page.trainings.flatMap(({ name, signs: own }) => own.map(([step, text]) => make("p", { class: "warning" },
-    make("span", {}, make("strong", {}, `${several ? `${visible(name)}: s` : "S"}ign at step ${integer(step)}: `), isolated(text)))));
+  const signs = page.trainings.flatMap(({ name, signs: own }) => own.map(([step, text, query]) => make("p", { class: "warning" },
+    make("span", {}, make("strong", {}, `${several ? `${visible(name)}: s` : "S"}ign at step ${integer(step)}: `), isolated(text),
+      query ? make("a", { href: `#samples?${query}` }, " Show completions") : null))));
   if (!entries.length && !signs.length) return null;
   const accuracy = accuracyBySteps();
   const titles = [...new Set(entries.map(({ figure }) => figure.title))];
