@@ -231,7 +231,7 @@ def last_match(
 
 def unnested(content: str) -> str:
     """Return the content of a box without boxes directly inside it."""
-    content = content.strip()
+    content = content.rstrip().lstrip(" \n")  # a tab or a form feed may stand for a backslash
     for _ in range(NESTING):
         match = BOX_TOKEN.match(content) if content.endswith("}") else None
         if not (match and match["box"]):

@@ -331,6 +331,11 @@ class _Statements:
 
     def _corrected(self, language: Language, start: int, end: int) -> None:
         """Read a sentence after an announcement: "That is wrong", "No, it is 6", "Oops, 6"."""
+        word = self.word_at(start)
+        contrast = language.contrast.search(self.masked, word, end)
+        if contrast and language.negation.match(self.masked, word, end):  # Not 5 but 6
+            self._value(language, start, contrast.end(), end, plain=True)
+            return
         retracted = None
         colons = [found.end() for found in re.finditer(":\\s", self.masked[start:end])]
         starts = self.clause_starts(language, start, end)

@@ -20,7 +20,7 @@ _LONGEST_PHRASE = 400
 _WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;:]*")
 _RUN = re.compile(r"[A-Za-z]+")
 _OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
-_ARTICLE = re.compile(r"\A(?:an?|the) (?!and |or )(?=[a-z])")
+_ARTICLE = re.compile(r"\A(?:an?|the|all)(?: the)? (?!and |or )(?=[a-z])")
 _WINS = re.compile(
     r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)(?: the game)?\Z"
 )
@@ -100,6 +100,9 @@ def _calculates(run: str) -> bool:
 
 _WORD = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
+_OPTION_LABEL = re.compile(
+    r"\s*(?:\\(?:text|math)[a-z]*\s*\{\s*)*\(([A-H])\)[\s}.]*(?:\\ )?(?=[^\s.}=<>+*/^_-])"
+)
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?\s*(?:(?P<noon>[ap])\.?\s?m\.?"
     r"|in the (?:(?P<morning>morning)|afternoon|evening))",
@@ -116,7 +119,8 @@ class ParsedAnswer:
     """One side of a comparison.
 
     `tree` is None where we can't read it, for the `reason` given. `words` are in one spelling if
-    the side has only words; it is `verbal` where they can't be mathematics.
+    the side has only words; it is `verbal` where they can't be mathematics. `option` is the
+    letter in brackets before the text.
     """
 
     text: str
@@ -124,6 +128,7 @@ class ParsedAnswer:
     reason: str = ""
     words: str = ""
     verbal: bool = False
+    option: str = ""
 
     @property
     def readable(self) -> bool:
@@ -152,7 +157,9 @@ def _read_answer(text: str) -> ParsedAnswer:
     if certain:
         return ParsedAnswer(latex, _spoken(words), words=words, verbal=True)
     try:
-        return ParsedAnswer(latex, read_canonical(spelled), words=words)
+        label = _OPTION_LABEL.match(text) if ")" in text else None
+        option = label[1] if label else ""
+        return ParsedAnswer(latex, read_canonical(spelled), words=words, option=option)
     except UnreadableError as error:
         if not words and _ONLY_WORDS.fullmatch(plain) and _WORD.search(plain):
             said = " ".join(re.sub("[{}]", " ", _TEXT.sub(r"\1", spelled).casefold()).split())

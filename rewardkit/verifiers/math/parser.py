@@ -460,6 +460,9 @@ def _sum(tokens: Tokens) -> Node:
             else:
                 terms.append(_with_sign(sign, _signed(tokens)))
     total = _with_last_unit(terms) if len(terms) > 1 else terms[0]
+    if tokens.next.text == "|" and tokens.ahead(1).text == "_":
+        tokens.take()
+        total = _at_value(tokens, total)
     if tokens.next == Token("command", r"\over", tokens.next.spaced):  # 1+2 \over 3+4
         tokens.take()
         return Product((total, reciprocal(_sum(tokens))))
@@ -549,6 +552,8 @@ def _factor_follows(tokens: Tokens) -> bool:
     token = tokens.next
     if token.kind != "mark":
         return token.kind in _VALUE_KINDS and token.text not in _SUFFIX_COMMANDS
+    if token.text == "|" and tokens.ahead(1).text == "_":
+        return False
     if token.text in "|‖" and (tokens.inside_bars or tokens.open_brackets.endswith("⦃")):
         return False
     if token.text == "[" and tokens.ahead(1).text in _AFTER_INTERVAL:
@@ -711,6 +716,21 @@ def _factor(tokens: Tokens) -> Node:
                 return node
 
 
+def _at_value(tokens: Tokens, node: Node) -> Node:
+    """x² at x = 3, or between bounds, where a bar follows."""
+    tokens.expect("_")
+    low = _argument(tokens)
+    match low:
+        case Relation((Symbol() as name, Node() as value), ("=",)):
+            return substituted(node, {name: value})
+    names = symbols(node)
+    if len(names) != 1:
+        raise UnreadableError("bounds of no variable")
+    tokens.expect("^")
+    name, high = Symbol(*names), _argument(tokens)
+    return difference(substituted(node, {name: high}), substituted(node, {name: low}))
+
+
 def _power(tokens: Tokens, base: Node) -> Node:
     if tokens.take().text == "*":
         tokens.take()
@@ -807,7 +827,7 @@ def _numeral(tokens: Tokens) -> Node:
         raise UnreadableError("a number with a subscript")
     if any(int(digit, 36) >= base.value for digit in digits):
         raise UnreadableError("a digit that its base does not have")
-    return Numeral(digits, int(base.value)) if number is None or base.value != 10 else number
+    return Numeral(digits, int(base.value))
 
 
 FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
@@ -1193,7 +1213,9 @@ def _limit(tokens: Tokens) -> Node:
     if not isinstance(variable, Symbol):
         raise UnreadableError("a limit over no variable")
     body = _depending(_term(tokens), variable)
-    return Call("limit", (body, variable, negative(target) if negated else target, side))
+    index = Symbol(f"limit {sum(isinstance(part, Call) for part in nodes(body))}")
+    body = substituted(body, {variable: index})
+    return Call("limit", (body, index, negative(target) if negated else target, side))
 
 
 def _depending(body: Node, variable: Symbol) -> Node:

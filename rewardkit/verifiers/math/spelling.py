@@ -94,7 +94,7 @@ _GLUED = (
 """A command before a letter that a missing space has joined to it."""
 _ESCAPES = {"\n": "n", "\t": "t", "\r": "r", "\x0c": "f", "\x08": "b", "\x07": "a", "\x0b": "v"}
 _DAMAGED = re.compile(
-    "[\t\r\x07\x08\x0b\x0c]|<su[pb]>|\\\\[\\\\\n]|&[a-z]{2,5};|\n[ean]|[0-9)}\\]]or[-+0-9(\\\\a-z]"
+    "[\t\r\x07\x08\x0b\x0c]|<su[pb]>|\\\\[\\\\\n]|&[a-z]{2,5};|\n[ean]|[0-9)}\\]]or[-+0-9(\\\\a-zA-Z]"
     rf"|{_GLUED}"
 )
 _ESCAPED = re.compile(
@@ -102,7 +102,7 @@ _ESCAPED = re.compile(
     r"|\r(?=ight|ho\b|angle|brace|floor|ceil|vert)|\n(?=eq?\b|abla\b|otin\b)"
 )
 _GLUED_COMMAND = re.compile(_GLUED)
-_GLUED_OR = re.compile(r"(?<=[0-9)}\]])or(?=[-+0-9(\\]|[a-z]\s?[=<>])")
+_GLUED_OR = re.compile(r"(?<=[0-9)}\]])or(?=[-+0-9(\\]|[a-zA-Z](?:\([a-z]\))?\s?[=<>])")
 _TAG = re.compile(r"<su([pb])>([^<>]*)</su\1>")
 _BROKEN = re.compile(r"\\\n\s*(?=circ|pi|frac|sqrt|text)")
 _DOUBLED = re.compile(r"\\\\(?=[a-zA-Z]{3}|(?:pi|pm|le|ge|ne|ln)(?![a-zA-Z]))")
@@ -271,7 +271,8 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def _part(match: re.Match[str]) -> str:
     """(a) 12 (b) 5 as values with names."""
-    if not re.match(r"\s*(?:\\text\s*\{\s*)?\(?a\)[\s}]*+(?!\(?b\))", match.string):
+    first = r"\s*(?:\\text\s*\{\s*)?\(?(?:a\)[\s}]*+(?!\(?b\))|b\)(?=.*[\s{,;(]a\)))"
+    if not re.match(first, match.string):
         return match.group()
     return rf"{', ' * bool(match.start())}\text{{part {match[1]}: }}"
 
@@ -299,7 +300,7 @@ Replacement = str | Callable[[re.Match[str]], str]
 _TH = rf"\s*{ORDINAL_ENDING}\s*"
 _ORDINAL = (
     rf"([0-9])(?:\s*\^\s*\{{{_TH}\}}|\s*\^?\s*(?:\{{\s*\\text\{{{_TH}\}}\s*\}}|\\text\{{{_TH}\}})"
-    rf"|(\s*\\text\{{)\s*{ORDINAL_ENDING}(?=\s)|{ORDINAL_ENDING}(?=[\s,]+[A-Za-z0-9\\]))"
+    rf"|(\s*\\text\{{)\s*{ORDINAL_ENDING}(?=\s)|{ORDINAL_ENDING}(?=[\s,]+[A-Za-z0-9\\]|\Z))"
     r"(?:\s*(\\text\s*\{)?\s*([A-Za-z]+)([\s}.]*)\Z)?"
 )
 _HALF = r"(?:\{[^{}]*\}|[0-9])"
@@ -329,6 +330,8 @@ _EXTREME = (
 def _extreme(match: re.Match[str]) -> str:
     r"""`\text{maximum }` before a value as its name."""
     before = match.string[: match.start()].rstrip()
+    if before[-1:].isdigit() and "imum" not in match.group():
+        return match.group()  # 3 min 20 s
     joint = "" if not before or before.endswith((",", ";")) else ", "
     return rf"{joint}\text{{{match[1].lower()}imum}}="
 

@@ -178,7 +178,9 @@ class _Lexer:
         """Whether letters inside mathematics are a word rather than factors."""
         if self._is_differential(run):
             return False
-        if run.casefold() in lexicon.IN_WORDS and (self.spaced or not self._after_value()):
+        segment = len(run) > 1 and run.isupper()  # NO
+        apart = self.spaced or not self._after_value()
+        if not segment and apart and run.casefold() in lexicon.IN_WORDS:
             return True
         if self.spaced and self._after_value():
             last = self.found[-1]

@@ -189,6 +189,8 @@ class Math(Verifier):
 
     def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
         """Whether the answer equals the reference, and the step that decided it."""
+        if gold.option and mine.option and gold.option != mine.option:
+            return Comparison(False, "another option's letter")
         same_kind = type(mine.tree) is type(gold.tree)  # 1, 048 isn't 1{,}048
         if mine.text == gold.text and same_kind and (gold.tree is None or self.units != "strict"):
             return Comparison(True, "the same text")
@@ -201,6 +203,9 @@ class Math(Verifier):
             words, theirs = (sorted(_RUN.findall(side.text)) for side in (mine, gold))
             return Comparison(words == theirs, "words of capital letters")
         if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
+            return Comparison(True, "the option's letter")
+        alone = gold.option and not _ANOTHER.search(gold.text)
+        if alone and states_letter(f"({gold.option})", mine.text):
             return Comparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):
             return Comparison(True, "exact numbers, in the spelling of a locale")

@@ -35,6 +35,9 @@ STEPS = 20
 
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
     """Compare lists, tuples and sets by their items."""
+    named = [_named(side) for side in (answer, reference)]
+    if len({*named}) > 1 and {*named} & {_SOME}:
+        return Comparison(False, "the names of the list")
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _without_labels(answer, reference), _without_labels(reference, answer)
@@ -45,6 +48,16 @@ def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Compariso
     if not (isinstance(answer, tree.Sequence) and isinstance(reference, tree.Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy)
+
+
+_SOME = "some"
+
+
+def _named(node: tree.Node) -> str:
+    """How many items of a list have names; in `x = 1, 2` the name is that of both."""
+    items = node.items if isinstance(node, tree.Sequence) and not node.opening else ()
+    named = [statements.definition(item) is not None for item in items]
+    return "none" if not any(named) else _SOME if not named[0] else "all"
 
 
 def _both(
@@ -130,6 +143,7 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparis
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found
+    answer, reference = _both(statements.as_one_equation, answer, reference)
     answer, reference = types.read_as(answer, reference)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
     if statements.calls_unknown(answer) or statements.calls_unknown(reference):

@@ -387,6 +387,23 @@ def same_relation(one: Relation, other: Relation) -> Comparison:
     return Comparison(found.equal, _STEP)
 
 
+def as_one_equation(node: Node, other: Node) -> Node:
+    """y² = 4x² for y = ±2x, or for its two cases, beside one equation."""
+    if not isinstance(other, Relation) or other.operators != ("=",) or definition(other):
+        return node
+    cases = both_signs(node)
+    if isinstance(node, Sequence) and not node.opening and node.joint == "or":
+        cases = node.items
+    gaps = []
+    for case in cases if len(cases) > 1 else ():
+        match case:
+            case Relation((Node() as left, Node() as right), ("=",)) if len(symbols(case)) > 1:
+                gaps.append(difference(left, right))
+            case _:
+                return node
+    return Relation((Product(tuple(gaps)), ZERO), ("=",)) if gaps else node
+
+
 _DEPENDENT = ("y", "r", "rho")
 """The variables for which a curve is solved by habit."""
 

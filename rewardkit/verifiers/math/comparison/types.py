@@ -270,6 +270,7 @@ def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
     """
     answer, reference = _member(answer, reference), _member(reference, answer)
     mine, theirs = definition(answer), definition(reference)
+    mine = _in_order_of(theirs, mine) if mine and theirs else mine
     equations = [
         isinstance(side, Relation) and side.operators == ("=",) for side in (answer, reference)
     ]
@@ -286,9 +287,22 @@ def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
 def _member(node: Node, other: Node) -> Node:
     """The member of a set of one, beside a value."""
     if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
-        plain = not isinstance(other, Sequence) and not is_region(other)
-        return node.items[0] if plain else node
+        member = node.items[0]
+        if isinstance(other, Sequence):
+            return member if isinstance(member, Sequence) and other.opening == "(" else node
+        return node if is_region(other) else member
     return node
+
+
+def _in_order_of(reference: Named, answer: Named) -> Named:
+    """(a, b) = (2, 3) for (b, a) = (3, 2), where the reference is (a, b) = …"""
+    match reference[0], answer:
+        case Sequence(names, "("), (Sequence(own, "("), Sequence(values, "(") as point):
+            if {*names} == {*own} and len(names) == len({*own}) == len(values):
+                value = dict(zip(own, values, strict=True))
+                items = tuple(value[name] for name in names)
+                return reference[0], replace(point, items=items)
+    return answer
 
 
 _ADDED_UP = frozenset("abcdkmnpqr")

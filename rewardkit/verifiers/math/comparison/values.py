@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, known_unit, unit_table
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
-from rewardkit.verifiers.math.numbers.exact import rational, same_modulo
+from rewardkit.verifiers.math.numbers.exact import rational, same_modulo, same_rational_function
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     Call,
@@ -71,6 +71,10 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison
             return Comparison(near is not None and near <= 0, "the tolerance")
     if found.equal is None and canonical(answer) == canonical(reference):
         return Comparison(True, "the same reading up to order")
+    if found.equal is None and not symbols(difference(answer, reference)):
+        same = same_rational_function(answer, reference)
+        if same is not None:
+            return Comparison(same, "residues of numbers that are too large to work out")
     if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
         step = NO_VALUE if found.step == NO_VALUE else "numbers too large to compare"
         return Comparison(False, step)
@@ -125,6 +129,8 @@ def canonical(node: Node) -> Node:
             return type(node)(tuple(sorted(chain.from_iterable(inner), key=repr)))
         case Call("gcd" | "lcm" | "min" | "max" as name, arguments):
             return Call(name, tuple(sorted(arguments, key=repr)))
+        case Call("binomial", (Number(over), Number(under))) if 2 * under > over:
+            return Call("binomial", (Number(over), Number(over - under)))
     return node
 
 
@@ -150,7 +156,16 @@ def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
         same = answer.base == reference.base
         values = int(answer.digits, answer.base), int(reference.digits, reference.base)
         return Comparison(same and values[0] == values[1], "digits and base")
-    return Comparison(False, "a base that only one side has")
+    decimal = [
+        Number(Fraction(side.digits)) if isinstance(side, Numeral) and side.base == 10 else side
+        for side in (answer, reference)
+    ]
+    if all(isinstance(side, Number) for side in decimal):
+        return Comparison(rational(decimal[0]) == rational(decimal[1]), "exact numbers")
+    if isinstance(answer, Number) and isinstance(reference, Numeral):
+        same = answer.places is None and str(answer.value) == reference.digits
+        return Comparison(same, "the digits, whose base only the reference has")
+    return Comparison(False, "a base that only the answer has")
 
 
 def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:

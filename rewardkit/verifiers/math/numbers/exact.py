@@ -238,6 +238,9 @@ def same_modulo(one: Node, other: Node, modulus: Node) -> bool | None:
     return not any(int(coefficient) % int(number) for coefficient in over.numer())
 
 
+LONGEST_PRODUCT = 200_000
+"""The largest number whose factorial is worked out modulo the prime."""
+
 LONGEST_EXPONENT = 64
 """Bits of the highest exponent, far from the prime's order."""
 
@@ -311,10 +314,21 @@ class _Residues:
         return pow(residue, value.numerator, self.prime)
 
     def _part(self, node: Node) -> int:
+        match node:
+            case tree.Call("factorial", (inner,)):
+                count = rational(inner)
+                if count is not None and count.denominator == 1 and 0 <= count <= LONGEST_PRODUCT:
+                    return self._product(range(1, int(count) + 1))
         if node == tree.Constant("i") or node == tree.Constant("∞"):
             raise OpaqueError  # neither is independent of the numbers
         self.opaque = True
         return self._random(node)
+
+    def _product(self, factors: range) -> int:
+        product = 1
+        for factor in factors:
+            product = product * factor % self.prime
+        return product
 
     def _random(self, node: Node) -> int:
         if node not in self.drawn:
