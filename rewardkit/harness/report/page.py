@@ -27,18 +27,20 @@ from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs, read
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
 from rewardkit.harness.results.comparison_tables import SIGNIFICANCE
-from rewardkit.harness.results.files import finite, flat, replace_text
+from rewardkit.harness.results.files import finite, replace_text
 from rewardkit.harness.results.names import COMPLETIONS_LINK, TRUNCATED, UNJUDGED, counted, words
 from rewardkit.harness.results.rates import LOWER_IS_BETTER
 from rewardkit.harness.results.rollouts import find_rollouts
 from rewardkit.harness.results.run_folder import short_names
 from rewardkit.records import Failure
-from rewardkit.verifiers.judge.use import run_totals
 
 LIBRARIES = Path(__file__).parent / "assets" / "libraries"
 
 MARKDOWN = ("*", "`", "#", "|", "_", "$", "\n- ", "\n1. ")
 """A text with Markdown has one of these. Searching for each is faster than a pattern."""
+
+COMMENT = re.compile(r"^ *(?://.*|/\*[^*]*\*/)\n", re.MULTILINE)
+"""A line of a script that is a comment, or a comment of a style."""
 
 FONT = re.compile(r'url\(fonts/([\w-]+\.woff2)\) format\("woff2"\),[^;}]+')
 """A font in KaTeX's style, with its copies for older browsers."""
@@ -161,16 +163,15 @@ def html_template(path: Path) -> jinja2.Template:
 
 
 def _joined(files: Sequence[Path]) -> str:
-    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+    """The texts of scripts or styles, without the lines that are comments."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return COMMENT.sub("", text)
 
 
 def allowed(texts: Sequence[str]) -> str:
     """Scripts or styles by their hashes, as a content security policy lists them."""
     digests = [hashlib.sha256(text.encode()).digest() for text in texts]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-
-
-Section = tuple[str, list[tuple[str, str]]]
 
 
 def command_line(record: Mapping[str, Any]) -> str:
@@ -199,34 +200,6 @@ def outline(record: Mapping[str, Any]) -> list[str]:
         ),
     ]
     return list(dict.fromkeys(str(word) for word in words if word))
-
-
-def sections(record: Mapping[str, Any]) -> list[Section]:
-    """The record in sections, those that decide a result first; empty sections are left out."""
-    titled: list[tuple[str, Any]] = [
-        ("Settings", record.get("settings")),
-        *((f"Task {name}", task) for name, task in record.get("tasks", {}).items()),
-        ("Engine", record.get("backend")),
-        *((f"Judge {judge['model']}", judge) for judge in run_totals(record)),
-        ("Versions", record.get("versions")),
-        ("Hardware", record.get("hardware")),
-        ("Fingerprint", record.get("fingerprint")),
-        (
-            "Sessions",
-            {
-                str(number): f"{session.get('started')} – {session.get('ended') or 'not ended'}"
-                for number, session in enumerate(record.get("sessions", ()), 1)
-            },
-        ),
-    ]
-    return [(title, list(_set(values))) for title, values in titled if values]
-
-
-def _set(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(dotted name, text) pairs of the values that are set."""
-    for name, value in flat(values):
-        if value is not None and value not in ("", [], ()):
-            yield name, value if isinstance(value, str) else json.dumps(value)
 
 
 COUNTS = ("problems", "completions", "judged", "unjudged", "truncated")
@@ -469,6 +442,5 @@ def _run_data(run: ReportRun) -> dict[str, Any]:
             for name, task in run.tasks.items()
         ],
         "command": command_line(run.record),
-        "sections": sections(run.record),
-        "recordText": json.dumps(run.record, indent=2, ensure_ascii=False, default=str),
+        "record": run.record and json.dumps(run.record, indent=1, ensure_ascii=False, default=str),
     }

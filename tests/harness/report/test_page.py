@@ -145,6 +145,11 @@ def test_the_page_names_no_address_on_any_network() -> None:
     assert not re.search(r"""\b(src|url)\s*[=(]""", page_style() + page_script())
 
 
+def test_the_pages_script_and_style_have_no_comments() -> None:
+    assert "performance.mark" in page_script()
+    assert not re.search(r"(?m)^ *(//|/\*)", page_script() + page_style())
+
+
 @pytest.mark.parametrize(
     "sink",
     [

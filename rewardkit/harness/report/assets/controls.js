@@ -14,26 +14,18 @@ function openSamples() {
     "aria-label": "Samples" });
   byId("view-samples").replaceChildren(
     make("div", { class: "controls", role: "search" },
-      make("label", { class: "search" }, "Search", controls.search), outcomeButtons(), sortControls(), typesetButton(),
-      keysHint(), filters()),
+      make("label", { class: "search" }, "Search", make("kbd", {}, "/"), controls.search), outcomeButtons(), sortControls(), typesetButton(),
+      filters()),
     make("div", { class: "panes" },
       make("div", { class: "listing" }, controls.status, box),
       make("section", { class: "detail", id: "detail", "aria-label": "Sample", tabindex: "-1" })));
   openList(box, selectSample);
 }
 
-// The keys of the samples view, with what each does.
-function keysHint() {
-  const keys = [["j", "next"], ["k", "previous"], ["/", "search"], canTypeset && ["m", "Markdown and LaTeX"],
-    page.live && ["n", "note"], page.live && ["t", "tags"]];
-  return make("span", { class: "keys dim small" }, ...keys.filter(Boolean).map(([key, use]) =>
-    make("span", {}, make("kbd", {}, key), ` ${use}`)));
-}
-
 function typesetButton() {
   if (!canTypeset) return null;
   controls.typeset = make("button", { type: "button", "aria-pressed": "false", onclick: toggleTypeset,
-    title: "Draw the Markdown and LaTeX of prompts and completions, or show them as they are" }, "Markdown, LaTeX");
+    title: "Draw the Markdown and LaTeX of prompts and completions, or show them as they are" }, "Markdown, LaTeX", make("kbd", {}, "m"));
   return controls.typeset;
 }
 

@@ -28,8 +28,8 @@ function emptyText(key) {
 
 function detailHeader(sample) {
   return make("header", {}, make("h2", {}, isolated(keyOf(sample))),
-    make("button", { type: "button", onclick: () => moveSelection(-1), "aria-label": "Previous sample" }, "↑"),
-    make("button", { type: "button", onclick: () => moveSelection(1), "aria-label": "Next sample" }, "↓"),
+    make("button", { type: "button", onclick: () => moveSelection(-1), "aria-label": "Previous sample" }, "↑", make("kbd", {}, "k")),
+    make("button", { type: "button", onclick: () => moveSelection(1), "aria-label": "Next sample" }, "↓", make("kbd", {}, "j")),
     copyButton("Copy link", () => location.href, null));
 }
 
@@ -122,15 +122,15 @@ function facts(sample, text) {
 function dataBlock(sample) {
   const own = table.columns.filter(([, , of]) => of[sample] >= 0);
   if (!own.length) return [];
-  return [make("details", { class: "block record" }, make("summary", {}, "Data"), make("dl", {}, ...own.flatMap(([name, values, of]) =>
-    [make("dt", {}, isolated(name)), make("dd", {}, isolated(values[of[sample]]))])))];
+  return [make("details", { class: "block" }, make("summary", {}, "Data"),
+    plainTable(["column", "value"], own.map(([name, values, of]) => [name, values[of[sample]]])))];
 }
 
 function rewardsBlock(sample) {
   const own = table.rewards.filter(([, values]) => values[sample] !== null);
   if (!own.length) return null;
   return make("div", { class: "parts" }, ...own.flatMap(([name, { [sample]: value }]) => [isolated(rewardWords(name)),
-    make("meter", { min: 0, max: 1, value, "aria-label": visible(rewardWords(name)) }), make("span", {}, rounded(value))]));
+    make("progress", { value: Math.max(0, Math.min(1, value)), "aria-label": visible(rewardWords(name)) }), make("span", {}, rounded(value))]));
 }
 
 function block(title, remark, ...children) {

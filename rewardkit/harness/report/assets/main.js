@@ -24,17 +24,10 @@ function showFailure(error) {
   throw error;
 }
 
-function warnWithoutColours() {
-  if (CSS.supports("color", "light-dark(red, red)")) return;
-  byId("view-summary").prepend(make("p", { class: "warning" },
-    "This browser shows the plots without colours; use one from mid-2024 or later."));
-}
-
 async function openPage() {
   openTheme();
   await openTable();
   openOverview();
-  warnWithoutColours();
   openRecord();
   openSamples();
   openKeyboard();

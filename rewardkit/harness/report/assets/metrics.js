@@ -9,21 +9,13 @@ function metricOf(task, name) {
 
 function headline(task) {
   const accuracy = metricOf(task, "accuracy");
-  const facts = [
-    ["95% interval", accuracy && interval(accuracy)],
-    ["problems", integer(task.problems)],
-    ["completions", task.completions === task.problems ? null : integer(task.completions)],
-    ["clusters", task.cluster ? `${integer(task.clusters)} by ${visible(task.cluster)}` : null],
-  ].filter(([, value]) => value !== null);
   const value = accuracy
     ? make("p", { class: "value", "aria-label": `accuracy ${percent(accuracy.value)}` },
       (100 * accuracy.value).toFixed(1), make("small", {}, "%"))
     : make("p", { class: "value none" }, "not known");
-  return make("div", { class: "headline" },
-    make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
-    make("dl", {}, ...facts.map(([name, text]) =>
-      make("div", {}, make("dt", {}, name), make("dd", {}, text)))),
-    make("p", {}, firstToKnow(task)));
+  const size = task.completions === task.problems ? "" : `${plural(task.completions, "completion")} of `;
+  return make("div", { class: "headline" }, make("div", {}, make("p", { class: "dim small" }, "accuracy"), value),
+    make("p", {}, accuracy ? `95% interval ${interval(accuracy)}, ` : "", size, plural(task.problems, "problem"), ". ", firstToKnow(task)));
 }
 
 // What explains the accuracy best, where no warning does.

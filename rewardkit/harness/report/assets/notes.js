@@ -43,7 +43,7 @@ function noteForm(sample, own) {
   note.addEventListener("change", save);
   tags.addEventListener("change", save);
   const of = page.runs.length > 1 ? ` on ${visible(page.runs[table.run[sample]].name)}` : "";
-  return [make("label", {}, `Note${of}`, note), make("label", {}, "Tags", tags), status];
+  return [make("label", {}, `Note${of}`, make("kbd", {}, "n"), note), make("label", {}, "Tags", make("kbd", {}, "t"), tags), status];
 }
 
 function splitTags(text) {

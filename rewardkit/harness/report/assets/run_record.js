@@ -5,22 +5,10 @@ function openRecord() {
     make("p", { class: "dim small record" }, `Written by rewardkit ${page.version}.`));
 }
 
-const FOLDED = ["Fingerprint", "Sessions"];
-
-function runRecord(run) {
-  const parts = [];
-  if (run.command) parts.push(commandLine(run.command));
-  for (const [title, values] of run.sections) {
-    const open = !FOLDED.includes(title);
-    parts.push(make("details", { open }, make("summary", {}, isolated(title)), make("dl", {},
-      ...values.flatMap(([name, value]) =>
-        [make("dt", {}, isolated(name)), make("dd", {}, isolated(value))]))));
-  }
-  parts.push(make("details", {}, make("summary", {}, "run.json"), make("pre", {}, visible(run.recordText))));
-  if (!run.sections.length) {
-    parts.unshift(note("This folder does not record how its completions were generated."));
-  }
-  return make("section", { class: "card record" }, make("h2", {}, isolated(run.name)), ...parts);
+function runRecord({ name, command, record }) {
+  return make("section", { class: "card record" }, make("h2", {}, isolated(name)), command ? commandLine(command) : null,
+    record ? make("details", { open: page.runs.length === 1 }, make("summary", {}, "run.json"), make("pre", {}, visible(record)))
+      : note("This folder does not record how its completions were generated."));
 }
 
 function commandLine(text) {
