@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ import rewardkit
 from rewardkit.cli.eval import eval_command
 from rewardkit.config import read_values, types_of
 from rewardkit.errors import UnknownName, UsageError
+from rewardkit.harness.engines.replay import ReplayBackend
 from rewardkit.harness.options import (
     DEFAULTS,
     OPTIONS,
@@ -94,3 +99,33 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
 def test_without_a_task_nothing_is_evaluated() -> None:
     with pytest.raises(UsageError, match="no task is named"):
         options_for((), "m")
+
+
+def test_an_option_passes_few_functions_to_the_engine(tmp_path: Path) -> None:
+    """Those that return it, alone or with others, and those that run when the engine gets it."""
+    (tmp_path / "c.jsonl").write_text("{}")
+    passed: set[CodeType] = set()
+
+    def holds(value: object) -> bool:
+        values = value.values() if isinstance(value, Mapping) else [value]
+        return any("float99" in (one, getattr(one, "dtype", "")) for one in values)
+
+    def watch(frame: FrameType, event: str, result: object) -> None:
+        if event == "return" and holds(result):
+            passed.add(frame.f_code)
+        elif event == "call" and frame.f_code is ReplayBackend.__init__.__code__:
+            sys.setprofile(None)
+            passed.update(one.f_code for one, _ in traceback.walk_stack(frame))
+
+    named = ["--task", "motion", "--prompt", "motion", "--model", str(tmp_path / "c.jsonl")]
+    sys.setprofile(watch)
+    try:
+        end = command_line("eval", *named, "--backend", "replay", "--dtype", "float99")
+    finally:
+        sys.setprofile(None)
+    assert "the replay backend takes no --dtype" in end.err
+    root = str(Path(rewardkit.__file__).parent)
+    ours = {code for code in passed if code.co_filename.startswith(root)}
+    functions = {code for code in ours if not code.co_name.startswith("<")}
+    assert len(functions) <= 15, functions
+    assert len({code.co_filename for code in functions}) <= 8, functions
