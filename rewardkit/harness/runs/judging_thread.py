@@ -170,56 +170,40 @@ def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: 
     return verdict
 
 
-def _texts(
-    verifier: VerifierCallable, batch: Sequence[Generated], thinking: Thinking | None
-) -> list[str]:
-    """What is judged of each completion: where the prompt opens a thinking block that is never
-    closed, with the opening tag; where thinking is kept and the server returned only that, it."""
-    texts = [one.completion.text for one in batch]
-    reads = thinking_of(verifier, thinking)
-    if reads is None:
-        return texts
-    opening, closing = THINK
-    for place, (text, one) in enumerate(zip(texts, batch, strict=True)):
-        if reads == "keep" and one.completion.reasoning and not text.strip():
-            texts[place] = f"{opening}{one.completion.reasoning}{closing}"
-        elif thinking_is_open(one.prompt, text) and not thinking_is_open("", text):
-            texts[place] = opening + text
-    return texts
-
-
 def _judged(
     verifier: VerifierCallable,
-    texts: Sequence[str],
     batch: Sequence[Generated],
     options: JudgingOptions,
     control: Control | None,
-) -> list[Verdict]:
-    """The verdicts on the texts, as messages where the server separated calls of tools from them;
-    or those that are given."""
-    replies = [
-        [{"role": "assistant", "content": text, "tool_calls": list(one.completion.tool_calls)}]
-        if one.completion.tool_calls
-        else text
-        for text, one in zip(texts, batch, strict=True)
-    ]
+) -> tuple[list[str], list[Verdict]]:
+    """What is read of each completion, and the verdicts on it, or those that are given.
+
+    Where the prompt opens a thinking block that is never closed, the text begins with the opening
+    tag; where thinking is kept and the server returned only that, it is the text. Where the server
+    separated calls of tools from the text, both are judged as a message.
+    """
+    reads = thinking_of(verifier, options.thinking)
+    opening, closing = THINK
+    texts: list[str] = []
+    replies: list[str | list[dict[str, Any]]] = []
+    for one in batch:
+        text, calls = one.completion.text, one.completion.tool_calls
+        if reads == "keep" and one.completion.reasoning and not text.strip():
+            text = f"{opening}{one.completion.reasoning}{closing}"
+        elif reads and thinking_is_open(one.prompt, text) and not thinking_is_open("", text):
+            text = opening + text
+        texts.append(text)
+        message = {"role": "assistant", "content": text, "tool_calls": list(calls)}
+        replies.append([message] if calls else text)
     samples = [one.given or one.sample for one in batch]
-    return judge_samples(verifier, replies, samples, options, control)
-
-
-def _is_unread(text: str, thinking: Thinking | None) -> bool:
-    """Whether a text is a thinking block that is never closed and of which nothing is read."""
-    if thinking is None or not thinking_is_open("", text):
-        return False
-    return not text_to_read(text, thinking).strip()
+    return texts, judge_samples(verifier, replies, samples, options, control)
 
 
 def _verdicts(
     verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
-    texts = _texts(verifiers.strict, batch, options.thinking)
-    verdicts = _judged(verifiers.strict, texts, batch, options, verifiers.control)
+    texts, verdicts = _judged(verifiers.strict, batch, options, verifiers.control)
     if verifiers.rescue or verifiers.confirm:
         from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
 
@@ -227,10 +211,16 @@ def _verdicts(
         completions = list(zip(texts, samples, strict=True))
         judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
         verdicts = with_judges(verdicts, completions, **judges)
-    return [
-        _finished(verdict, one.completion, one.prompt, unread=_is_unread(text, thinking))
-        for verdict, text, one in zip(verdicts, texts, batch, strict=True)
-    ]
+    adjusted = []
+    for verdict, text, one in zip(verdicts, texts, batch, strict=True):
+        # whether it is a thinking block that is never closed and of which nothing is read
+        unread = (
+            thinking is not None
+            and thinking_is_open("", text)
+            and not text_to_read(text, thinking).strip()
+        )
+        adjusted.append(_finished(verdict, one.completion, one.prompt, unread=unread))
+    return adjusted
 
 
 def _second(
@@ -256,8 +246,7 @@ def _flexible(
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
     again = [batch[place] for place in wrong]
-    texts = _texts(verifiers.flexible, again, options.thinking)
-    forgiven = _judged(verifiers.flexible, texts, again, options, verifiers.control)
+    _, forgiven = _judged(verifiers.flexible, again, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
     return [BriefVerdict(one.correct, one.answer, numbered(one.parts)) for one in verdicts]
@@ -275,39 +264,30 @@ class JudgingThread:
 
     def put(self, generated: Generated) -> None:
         """Queue a completion; raise the error of an earlier one."""
-        self._raise()
+        if self._failure is not None:
+            raise self._failure
         self._queue.put(generated)
 
     def finish(self) -> None:
         """Wait until every queued completion is judged and written."""
         self._queue.put(None)
         self._thread.join()
-        self._raise()
-
-    def _raise(self) -> None:
         if self._failure is not None:
             raise self._failure
 
     def _work(self) -> None:
+        """Judge all queued completions together, again and again, until None ends the queue."""
         try:
-            while (batch := self._batch()) is not None:
-                self._write(judged_rows(batch))
+            ended = False
+            while not ended:
+                batch = [self._queue.get()]
+                while not self._queue.empty():
+                    batch.append(self._queue.get())
+                ended = batch[-1] is None
+                if waiting := [one for one in batch if one is not None]:
+                    self._write(judged_rows(waiting))
         except BaseException as error:  # raised again in the caller's thread
             self._failure = error
-
-    def _batch(self) -> list[Generated] | None:
-        """Wait for all queued completions, at least one. None at the end."""
-        first = self._queue.get()
-        if first is None:
-            return None
-        batch = [first]
-        while not self._queue.empty():
-            more = self._queue.get()
-            if more is None:
-                self._queue.put(None)
-                break
-            batch.append(more)
-        return batch
 
 
 def parameters_by_verifier(
