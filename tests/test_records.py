@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rewardkit import Failure, Verdict
+from rewardkit.records import plain_columns
 
 
 def test_a_verdict_is_right_wrong_or_unjudged() -> None:
@@ -50,3 +52,15 @@ def test_a_verdict_that_contradicts_itself_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match="verdict|score"):
         Verdict(correct, score, failure=failure)
+
+
+def test_columns_keep_plain_values_only_and_arrays_as_lists() -> None:
+    kwargs = np.array([{"keywords": np.array(["a", "b"], dtype=object), "n": np.int64(3)}])
+    plain = {"text": "a", "number": 1.5, "none": None, "list": [1, 2], "dict": {"a": 1}}
+    row = {"ids": np.array(["x", "y"]), "kwargs": kwargs, **plain}
+    others = {"image": object(), "images": [object()], "nested": {"image": object()}}
+    assert plain_columns({**row, **others, "grid": np.zeros((2, 2))}) == {
+        "ids": ["x", "y"],
+        "kwargs": [{"keywords": ["a", "b"], "n": 3}],
+        **plain,
+    }

@@ -141,6 +141,8 @@ class TestPrompt:
         ([], ""),
         ([{"role": "assistant", "content": "A"}, {"role": "tool", "content": "B"}], "A"),
         ([{"role": "user", "content": "B"}], ""),
+        ([{"role": "assistant", "content": None}], ""),
+        ("plain", "plain"),
         ([{"role": "assistant", "content": [{"type": "text", "text": "A"}, {"image": 1}]}], "A"),
     ],
 )

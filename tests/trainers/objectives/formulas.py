@@ -58,18 +58,5 @@ def bnpo(per_token: Tensor, mask: Tensor) -> Tensor:
 
 
 def dr_grpo(per_token: Tensor, mask: Tensor, *, max_tokens: int) -> Tensor:
-    """The sum over all tokens divided by B × `max_tokens`, the limit of a completion's length.
-
-    ValueError where `max_tokens` is less than 1.
-    """
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens is {max_tokens}; it must be at least 1")
+    """The sum over all tokens divided by B × `max_tokens`, the limit of a completion's length."""
     return (per_token * mask).sum() / (per_token.shape[0] * max_tokens)
-
-
-def reinforce_with_baseline(log_probs: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
-    """−A·log π, averaged as `grpo` does; on-policy its gradient is that of `grpo` (Williams 1992).
-
-    `log_probs` is (B, T), in nats; the baseline is in the advantages.
-    """
-    return grpo(-advantages.unsqueeze(1) * log_probs, mask)

@@ -15,7 +15,7 @@ from rewardkit.trainers.objectives import (
     weight_at,
     zero_variance,
 )
-from tests.trainers.objectives.formulas import centred_advantages, std_advantages
+from tests.trainers.objectives.formulas import std_advantages
 
 pytestmark = pytest.mark.engines
 
@@ -36,14 +36,9 @@ def test_std_divides_the_distance_to_the_mean_by_the_deviation() -> None:
     assert close(got, tensor(-1.5, -0.5, 0.5, 1.5) / deviation)
 
 
-def test_none_only_subtracts_the_mean() -> None:
-    assert close(centred_advantages(tensor(0, 1, 5, 7), 2), tensor(-0.5, 0.5, -1, 1))
-
-
-@pytest.mark.parametrize("advantages", [std_advantages, centred_advantages])
-def test_equal_rewards_carry_no_signal_to_the_last_bit(advantages) -> None:  # type: ignore[no-untyped-def]
+def test_equal_rewards_carry_no_signal_to_the_last_bit() -> None:
     rewards = torch.full((7,), 0.1)  # their mean, summed in floats, needn't be 0.1
-    assert torch.equal(advantages(rewards, 7), torch.zeros(7))
+    assert torch.equal(std_advantages(rewards, 7), torch.zeros(7))
 
 
 def test_unjudged_completions_count_for_nothing() -> None:

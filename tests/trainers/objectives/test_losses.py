@@ -15,7 +15,6 @@ from tests.trainers.objectives.formulas import (
     centred_advantages,
     dr_grpo,
     grpo,
-    reinforce_with_baseline,
     std_advantages,
     token_losses,
 )
@@ -131,30 +130,6 @@ def test_losses_and_gradients_are_trls(given: GivenLogProbs, beta: float) -> Non
         gradient = torch.autograd.grad(got, tensors.log_probs)[0]
         assert got.item() == pytest.approx(expected.item(), abs=1e-6)
         assert torch.allclose(gradient, expected_gradient, rtol=0, atol=1e-6)
-
-
-def test_reinforce_has_the_gradient_of_grpo_on_policy() -> None:
-    tensors = drawn()
-    log_probs = tensors.log_probs
-    on_policy = grpo(
-        token_losses(log_probs, log_probs.detach(), log_probs.detach(), tensors.advantages),
-        tensors.mask,
-    )
-    plain = reinforce_with_baseline(log_probs, tensors.advantages, tensors.mask)
-    expected, got = (torch.autograd.grad(loss, log_probs)[0] for loss in (on_policy, plain))
-    assert torch.allclose(got, expected, rtol=0, atol=1e-7)
-    assert expected.abs().sum() > 0
-
-
-def test_a_batch_without_a_token_has_no_loss() -> None:
-    nothing = torch.zeros(2, 3)
-    for loss in LOSSES.values():
-        assert loss(torch.ones(2, 3), nothing).item() == 0
-
-
-def test_a_length_limit_below_1_is_an_error() -> None:
-    with pytest.raises(ValueError, match="max_tokens is 0"):
-        dr_grpo(torch.ones(2, 3), torch.ones(2, 3), max_tokens=0)
 
 
 class Rewards(GRPOTrainer):  # type: ignore[misc]

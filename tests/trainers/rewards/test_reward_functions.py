@@ -320,6 +320,14 @@ def test_errors_name_what_is_wrong() -> None:
         reward_func("math", reference="gold")(["a"], answer=["1"])
     with pytest.raises(DataError, match="row 1 has neither a column 'points'"):
         reward_funcs("motion")[0][0]([RIGHT], level=["1"])
+    with pytest.raises(DataError, match="'answer' has 2 values for 1 completions"):
+        reward_func("math")(["a"], answer=["1", "2"])
+    with pytest.raises(DataError, match="1 completions, but 2 prompts"):
+        reward_func("math")(["a"], prompts=["p", "q"], answer=["1"])
+    trainers.check_columns(["prompt", "answer"])
+    for name in ("prompts", "completions", "trainer_state", "log_extra", "environments"):
+        with pytest.raises(UsageError, match=f"a column '{name}', a name that TRL"):
+            trainers.check_columns(["prompt", name])
 
 
 @pytest.mark.slow
