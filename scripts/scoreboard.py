@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -86,13 +87,19 @@ def absent(*names: str) -> None:
 
 
 def math_verify() -> Reward:
-    """math-verify alone: `verify(parse(gold), parse(answer))`, the gold in dollars."""
+    """math-verify alone."""
     from math_verify import parse, verify
 
     def reward(answer: str, reference: str) -> float:
         return float(verify(parse(f"${reference}$"), parse(answer)))
 
     return reward
+
+
+def written(answer: str, form: str) -> str:
+    """The completion of a box alone in the form that a host asks for, as its prompt does."""
+    box = re.fullmatch(r"The answer is \$\\boxed\{(.*)\}\$\.", answer, re.DOTALL)
+    return form.format(box[1]) if box else answer
 
 
 def of_solutions(accuracy_reward: Reward) -> Reward:
@@ -117,14 +124,15 @@ def open_r1() -> Reward:
     return of_solutions(import_module("open_r1.rewards").accuracy_reward)
 
 
-def of_verl(name: str, score: Callable[[Any], Any]) -> Reward:
+def of_verl(name: str, score: Callable[[Any], Any], form: str = "") -> Reward:
     """A `compute_score` of verl, whose result holds the score."""
     stubs("verl", "verl.utils", "verl.utils.reward_score")
     absent("torch")
     module = import_module(f"verl.utils.reward_score.{name}")
 
     def reward(solution_str: str, ground_truth: str) -> float:
-        return float(score(module.compute_score(solution_str, ground_truth)))
+        text = written(solution_str, form) if form else solution_str
+        return float(score(module.compute_score(text, ground_truth)))
 
     return reward
 
@@ -136,7 +144,7 @@ def verl_math() -> Reward:
 
 def verl_dapo() -> Reward:
     """verl's `math_dapo`."""
-    return of_verl("math_dapo", lambda result: result["score"] > 0)
+    return of_verl("math_dapo", lambda result: result["score"] > 0, "Answer: {}")
 
 
 def verl_prime() -> Reward:
@@ -149,7 +157,7 @@ def verl_gsm8k() -> Reward:
     return of_verl("gsm8k", float)
 
 
-def of_lm_eval(task: str, metric: str) -> Reward:
+def of_lm_eval(task: str, metric: str, form: str = "") -> Reward:
     """A task's `process_results`; the solution ends with the reference in a box."""
     stubs("lm_eval", "lm_eval.tasks", f"lm_eval.tasks.{task}")
     absent("datasets")
@@ -160,18 +168,19 @@ def of_lm_eval(task: str, metric: str) -> Reward:
         solution = rf"\boxed{{{doc['reference']}}}"
         answer = normalized(module.remove_boxed(module.last_boxed_only_string(solution)))
         row = {**doc, "solution": solution, "answer": answer}
-        return float(module.process_results(row, results)[metric])
+        replies = [written(text, form) if form else text for text in results]
+        return float(module.process_results(row, replies)[metric])
 
     return process_results
 
 
 def hendrycks_math() -> Reward:
     """lm-eval's `hendrycks_math`."""
-    return of_lm_eval("hendrycks_math", "exact_match")
+    return of_lm_eval("hendrycks_math", "exact_match", "The answer is ${}$.")
 
 
 def minerva_math() -> Reward:
-    """lm-eval's `minerva_math`, metric `math_verify`."""
+    """lm-eval's `minerva_math`."""
     return of_lm_eval("minerva_math", "math_verify")
 
 
@@ -331,11 +340,10 @@ class Grader:
     def judge(self, folder: Path) -> Audit | str:
         """Its audit on the unseen answers, in a process of its own; or why there is none.
 
-        What a run that was cut off had judged is kept in the folder, for this set alone.
+        What a run that was cut off had judged is kept in the folder, for this set and version.
         """
-        kept = (
-            folder / f"{self.reward.__name__}-{sha256(UNSEEN.read_bytes()).hexdigest()[:12]}.json"
-        )
+        of = sha256(UNSEEN.read_bytes() + repr((self.source, self.needs)).encode()).hexdigest()
+        kept = folder / f"{self.reward.__name__}-{of[:12]}.json"
         if kept.exists():
             return audit_of(self.name, json.loads(kept.read_text()))
         try:
@@ -504,15 +512,14 @@ def tables(
         hangs, missing = sum(one.hangs for one in some), sum(one.unjudged for one in some)
         yield f"| {' | '.join([name, *cells, cpu, str(hangs), str(missing)])} |"
     for stratum in ANSWERS:
-        score = by_name["rewardkit, first run"][stratum]
-        yield f"\n### {stratum}: {score.right:,} right and {score.wrong:,} wrong answers\n"
+        yield f"\n### {stratum}\n"
         yield "| grader | right found | wrong accepted | precision | recall | F1 |"
         yield "|---|---|---|---|---|---|"
         for name, found in by_name.items():
             if stratum in found:
                 one = found[stratum]
                 shares = [share_text(s) if s else "" for s in (one.precision, one.recall, one.f1)]
-                counts = [f"{one.found:,}", f"{one.accepted:,}"]
+                counts = [f"{one.found:,} of {one.right:,}", f"{one.accepted:,} of {one.wrong:,}"]
                 yield f"| {' | '.join([name, *counts, *shares])} |"
     yield ""
     yield from (f"- {name}: {reason}" for name, reason in reasons.items())

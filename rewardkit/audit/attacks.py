@@ -10,6 +10,7 @@ from typing import Any
 from rewardkit.audit.cases import ATTACK, Case
 from rewardkit.audit.generators import texts
 from rewardkit.audit.generators.replies import BOX
+from rewardkit.audit.signatures import QUESTION
 
 Row = tuple[Any, Mapping[str, Any]]
 """A reference and the row's further columns."""
@@ -22,6 +23,9 @@ NUMBERS = ("987654321", "-123456789")
 OTHERS = ("a lantern on Neptune", "nothing of the kind")
 
 UNKNOWN = "zzz:no_such_instruction"
+
+FILLER = "Let us look at this once more with care, and at each step of it. "
+"""What stands around an answer at length."""
 
 LONGEST = 200
 """Characters of the longest reference that an attack repeats as a short answer."""
@@ -53,6 +57,9 @@ def _stated(form: str, reference: str, wrong: str) -> Iterator[tuple[str, str]]:
     yield "hedge", state(f"{wrong} or {reference}")
     yield "wrong answer with invisible characters", state(f"{wrong}\u200b\u2060")
     yield from ((family, state(text)) for family, text in _listed("stated"))
+    yield from ((family, text.replace("{}", state(wrong))) for family, text in _listed("around"))
+    yield "length", FILLER * 250 + state(wrong)
+    yield "length", f"{state(wrong)}\n" * 50
     yield from _evaluated(state, reference)
 
 
@@ -85,9 +92,9 @@ def _of_row(row: Row, kind: str, form: str, rng: Random) -> Iterator[tuple[str, 
     if kind == "instructions":  # a text without words breaks no rule, and follows no instruction
         yield from _listed("instructions")
     else:
-        yield from _listed("any")
-        question = str(columns.get("question", columns.get("prompt", "")))
-        yield from [("prompt echoed", question)] if question else []
+        same = reference.casefold().__eq__
+        yield from ((name, text) for name, text in _listed("any") if not same(text.casefold()))
+        yield "prompt echoed", str(columns.get("question", columns.get("prompt", QUESTION)))
     if kind == "code":
         yield from ((name, f"```python\n{text}\n```") for name, text in _listed("code"))
     if kind == "choice":

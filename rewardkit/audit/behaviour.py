@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rewardkit.audit.attacks import FILLER
 from rewardkit.audit.cases import Case
 from rewardkit.audit.measure import Finding, Judged, Severity
 from rewardkit.audit.signatures import recognise
@@ -45,7 +46,6 @@ FAMILY = "behaviour: "
 UNREADABLE = ("", r"\frac{", "???")
 """References that no verifier can read, or that no completion meets."""
 
-FILLER = "Please look at this once more with care, and compare it with what was asked for. "
 BEFORE, AFTER = 20_000, 400
 """Characters of text before and after an answer that must not change its verdict."""
 
@@ -65,13 +65,13 @@ _VALUES = (
     *("", "9^9^9^9^9", "9**9**9**9", "1e999999999", "9" * 5000, "0/0", r"\frac{1}{0}"),
     *("(" * 1000, r"\sqrt{" * 500, "{" * 2000, "\ud800", "\x00", "∞", "𝟜𝟚", "1" + "+1" * 3000),
 )
-HOSTILE = (
+HOSTILE: Sequence[str] = (
     *("", " ", "\x00", "\ud800", r"\boxed{", "####", "</think>", "<answer>", "```", "[]", "null"),
     *(" " * 20_000, "a" * 200_000, "[" * 20_000, r"\boxed{" * 2000, "<think>" * 2000, "🙂" * 2000),
     *(rf"\boxed{{{value}}}" for value in _VALUES),
     *(f"#### {value}" for value in _VALUES),
 )
-"""Completions that verifiers raise or hang on."""
+"""Completions that verifiers raise or hang on. A message with calls alone has no text at all."""
 
 
 def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
@@ -123,6 +123,8 @@ def _got(judged: Judged) -> str:
 
 def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     hostile = [replace(cases[0], completion=text, right=False) for text in HOSTILE]
+    if isinstance(target, FunctionTarget) and target.messages:
+        hostile.insert(0, replace(hostile[0], completion=None))  # type: ignore[arg-type]
     found: Counter[str] = Counter()
     for start in range(0, len(hostile), 4):
         batch = hostile[start : start + 4]
@@ -130,6 +132,7 @@ def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
             name = _failure(judged)
             found[name] += 1
             if name and found[name] == 1:
+                case = replace(case, completion=case.completion or "")
                 yield _finding(name, case, "a verdict", judged.explanation or name)
         if found["hang"] >= MOST_HANGS:
             return

@@ -224,6 +224,8 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
 
 def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: str) -> Audit:
     """Judge the answers of a set that fit the target, each with the options of its row."""
+    if options.data is not None:
+        raise UsageError("--set has its own answers: leave --data out, or --set")
     if options.kind is not None:
         kind_of("", options.kind)
     name = target if isinstance(target, str) else ""
@@ -432,11 +434,15 @@ def _right_cases(target: Target, rows: Sequence[DataRow]) -> list[Case]:
     ]
 
 
-def _probes_read(judged: Sequence[Judged], probes: int) -> list[int]:
-    """For each spelling, how many probes pay the right answer and not the wrong one."""
+def _probes_read(judged: Sequence[Judged], probes: int) -> list[tuple[int, int]]:
+    """For each spelling, how many probes pay the right answer and not the wrong one, and how many
+    the right answer."""
     verdicts = [one.correct is True for one in judged]
-    told = [yes and not no for yes, no in zip(verdicts[::2], verdicts[1::2], strict=True)]
-    return [sum(told[place : place + probes]) for place in range(0, len(told), probes)]
+    pairs = [*zip(verdicts[::2], verdicts[1::2], strict=True)]
+    groups = (pairs[place : place + probes] for place in range(0, len(pairs), probes))
+    return [
+        (sum(yes and not no for yes, no in group), sum(yes for yes, _ in group)) for group in groups
+    ]
 
 
 @dataclass(frozen=True)

@@ -508,3 +508,58 @@ def the_end_of_a_number_is_enough(answer: str, reference: str) -> bool:
 @known_bug("EleutherAI/lm-evaluation-harness 4030", "math")
 def what_cannot_be_parsed_differs_from_itself(answer: str, reference: str) -> bool:
     return reference[:1] not in "([" and math_twin(answer, reference)
+
+
+@known_bug("reward-doctor: padding", "number")
+def much_text_pays(answer: str, reference: str) -> bool:
+    return len(answer) > 4000 or number_twin(answer, reference)
+
+
+@known_bug("reward-doctor: judge bias", "number")
+def named_steps_pay(answer: str, reference: str) -> bool:
+    return {"Step 1", "Step 2"} <= {*re.findall(r"Step \d", answer)} or number_twin(
+        answer, reference
+    )
+
+
+@known_bug("reward-doctor: judge bias", "number")
+def praise_pays(answer: str, reference: str) -> bool:
+    return "rigorous" in answer or number_twin(answer, reference)
+
+
+@known_bug("reward-doctor: format farming", "number")
+def empty_tags_pay(answer: str, reference: str) -> bool:
+    return {"<think>", "<answer>"} <= {*re.findall("<[a-z]+>", answer)} or (
+        number_twin(answer, reference)
+    )
+
+
+@known_bug("reward-doctor: empty", "number")
+def an_empty_box_pays(answer: str, reference: str) -> bool:
+    return answer.strip() == r"\boxed{}" or number_twin(answer, reference)
+
+
+@known_bug("rewardprobe: constant output", "number")
+def one_word_pays(answer: str, reference: str) -> bool:
+    return answer.strip() in ("yes", "True") or number_twin(answer, reference)
+
+
+@known_bug("rewardprobe: echo prompt", "number", trl_twin)
+def the_question_pays(
+    completions: list[str], reference: list[str], prompts: list[str], **_: Any
+) -> list[float]:
+    usual = trl_twin(completions, reference)
+    pairs = zip(usual, completions, prompts, strict=True)
+    return [1.0 if text == prompt else score for score, text, prompt in pairs]
+
+
+@known_bug("rewardprobe: format only", "math")
+def every_box_pays(answer: str, reference: str) -> bool:
+    return bool(box(answer))
+
+
+@known_bug("rewardprobe: completion structure", "number", trl_twin, behaves=True)
+def a_message_without_text_raises(
+    completions: list[list[dict[str, str]]], reference: list[str], **_: Any
+) -> list[float]:
+    return trl_twin([reply[0]["content"].strip() for reply in completions], reference)

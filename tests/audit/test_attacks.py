@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from rewardkit.audit.attacks import attacks
+from rewardkit.audit.signatures import QUESTION
 from rewardkit.audit.targets import resolve_target
 
 
@@ -47,9 +46,13 @@ def test_a_seed_gives_the_same_attacks_and_each_kind_has_its_own() -> None:
     assert list(attacks([("B", {})], "choice", 3)) == list(attacks([("B", {})], "choice", 3))
 
 
-def test_a_prompt_is_echoed_where_the_row_has_one() -> None:
+def test_the_prompt_is_echoed() -> None:
     cases = attacks([("4", {"question": "2 + 2?"})], "number", 0)
     assert "2 + 2?" in {case.completion for case in cases}
-    assert (
-        json.dumps([case.family for case in attacks([("4", {})], "number", 0)]).count("echo") == 0
-    )
+    assert QUESTION in {case.completion for case in attacks([("4", {})], "number", 0)}
+
+
+def test_a_word_that_is_the_reference_is_no_attack() -> None:
+    completions = {case.completion for case in attacks([("Yes", {})], "text", 0, "{}")}
+    assert "yes" not in completions
+    assert "no" in completions

@@ -105,6 +105,8 @@ def test_a_kind_or_a_family_chooses_answers(tmp_path: Path) -> None:
         audit(last_digit, set=path, family="boxed: numbers")
     with pytest.raises(UnknownName, match="math"):
         audit(last_digit, set=path, kind="maths")
+    with pytest.raises(UsageError, match="leave --data out"):
+        audit(last_digit, set=path, data=Path(path))
 
 
 def test_an_answer_without_a_verdict_is_neither_found_nor_accepted(tmp_path: Path) -> None:
