@@ -167,11 +167,30 @@ def _judge_all(
 ) -> list[Verdict]:
     keeps_thinking = thinking_of(verifier, options.thinking) == "keep"
     items = [_last_turn(text, sample, keeps_thinking) for text, sample in items]
-    if any(sample.references for _, sample in items):
-        if not reads_list(verifier):
-            return _judge_alternatives(verifier, items, options, control)
-        items = [(text, _as_list(sample)) for text, sample in items]
-    return _judge_single(verifier, items, options, control)
+    if not any(sample.references for _, sample in items):
+        return _judge_single(verifier, items, options, control)
+    alternatives = [[sample.reference, *sample.references] for _, sample in items]
+    if reads_list(verifier):
+        items = [
+            (text, replace(sample, reference=json.dumps(references), references=()))
+            if sample.references
+            else (text, sample)
+            for (text, sample), references in zip(items, alternatives, strict=True)
+        ]
+        return _judge_single(verifier, items, options, control)
+    pairs = [
+        (text, replace(sample, reference=reference, references=()))
+        for (text, sample), references in zip(items, alternatives, strict=True)
+        for reference in references
+    ]
+    verdicts = iter(_judge_single(verifier, pairs, options, control))
+    best = []
+    for references in alternatives:
+        some = list(islice(verdicts, len(references)))
+        highest = max(some, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
+        unjudged = (verdict for verdict in some if verdict.score is None)
+        best.append(highest if highest.correct else next(unjudged, highest))
+    return best
 
 
 def _judge_single(
@@ -218,37 +237,6 @@ def _judge_single(
         judge_there = partial(judge_again, in_worker=in_worker)
         verdicts |= settle_crashes(items, crashes, judge_there, allowed=allowed, control=control)
     return [verdicts[i] for i in range(len(items))]
-
-
-def _judge_alternatives(
-    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
-) -> list[Verdict]:
-    """Return the best verdict on each text, of those against each of its sample's references.
-
-    A text that isn't right is unjudged if one of its references couldn't be judged.
-    """
-    alternatives = [[sample.reference, *sample.references] for _, sample in items]
-    pairs = [
-        (text, replace(sample, reference=reference, references=()))
-        for (text, sample), references in zip(items, alternatives, strict=True)
-        for reference in references
-    ]
-    verdicts = iter(judge_many(verifier, pairs, options, control=control))
-    best = []
-    for references in alternatives:
-        some = list(islice(verdicts, len(references)))
-        highest = max(some, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
-        unjudged = (verdict for verdict in some if verdict.score is None)
-        best.append(highest if highest.correct else next(unjudged, highest))
-    return best
-
-
-def _as_list(sample: Sample) -> Sample:
-    """The sample with all of its references as one JSON list."""
-    if not sample.references:
-        return sample
-    references = json.dumps([sample.reference, *sample.references])
-    return replace(sample, reference=references, references=())
 
 
 def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> Item:

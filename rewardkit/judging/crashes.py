@@ -51,31 +51,22 @@ Outcome = Verdict | Crash
 def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[Outcome, bool]]:
     """Yield the outcome and True; before it, for a verifier in stages, each verdict so far and
     False."""
-    partial: Verdict | None = None
-    verdicts = _verdicts(verifier, text, sample)
-    while True:
-        try:
-            verdict, is_last = next(verdicts)
-        except BaseException as error:  # a verifier may raise anything; the batch goes on
-            yield raised(error, partial), True
-            return
-        yield verdict, is_last
-        if is_last:
-            return
-        partial = verdict
-
-
-def _verdicts(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[Verdict, bool]]:
-    if not overrides(verifier, "stages"):
-        yield Verdict.of(verifier(text, sample)), True
-        return
     verdict: Verdict | None = None
-    for stage in verifier.stages(text, sample):
-        verdict = Verdict.of(stage)
-        yield verdict, False
-    if verdict is None:
-        raise ValueError("stages() yielded no verdict")
-    yield verdict, True
+    try:
+        if overrides(verifier, "stages"):
+            for stage in verifier.stages(text, sample):
+                verdict = Verdict.of(stage)
+                yield verdict, False
+            if verdict is None:
+                raise ValueError("stages() yielded no verdict")
+        else:
+            verdict = Verdict.of(verifier(text, sample))
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # a verifier may raise anything; the batch goes on
+        yield raised(error, verdict), True
+    else:
+        yield verdict, True
 
 
 def run_quick(

@@ -186,11 +186,13 @@ class WorkerHandle:
         except LimitPassed as error:
             self.alive = False
             self.blocked = max(self.blocked, deadline.elapsed())
-            late = self._late_verdict()
+            with contextlib.suppress(OSError, EOFError, FrameError):
+                reply = self._reply(0.0)  # it arrived while this process itself wasn't running
+                if reply.is_last and isinstance(reply.outcome, Verdict):
+                    return reply.item, reply.outcome
             state = process_state(self.pid)
-            if late is not None or state not in ("T", "Z"):
-                timeout = Verdict.wrong(Failure.TIMEOUT, message=str(error))
-                return item, late or partial or timeout
+            if state not in ("T", "Z"):
+                return item, partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
             # stopped perhaps by an earlier text, or ended while a child keeps its channel open
             message = STOPPED if state == "T" else ENDED + exit_cause(self.pid)
         except (EOFError, OSError):
@@ -204,14 +206,6 @@ class WorkerHandle:
         """The crash with its time, and whether the machine may have caused it."""
         used_up = crash.alone and killed_for_memory() > self._killed_for_memory
         return replace(crash, seconds=deadline.elapsed(), used_up=used_up)
-
-    def _late_verdict(self) -> Verdict | None:
-        """The verdict that arrived while this process itself wasn't running."""
-        with contextlib.suppress(OSError, EOFError, FrameError):
-            reply = self._reply(0.0)
-            if reply.is_last and isinstance(reply.outcome, Verdict):
-                return reply.outcome
-        return None
 
     def _reply(self, seconds: float) -> Reply:
         reply = decoded(self._channel.receive(seconds))
@@ -310,7 +304,17 @@ class Pool:
             with _starting():
                 self._control, theirs = socket_pair()
                 with theirs:
-                    self._server = self._launch(theirs.fileno())
+                    numbers = (theirs.fileno(), MEMORY, self._key.cpu_seconds)
+                    self._server = subprocess.Popen(
+                        [sys.executable, "-c", _BOOT, *map(str, numbers), *sys.path],
+                        pass_fds=[theirs.fileno()],
+                        stdin=subprocess.DEVNULL,
+                        stdout=child_output(),
+                        stderr=child_output(),
+                        # sympy's results may depend on the order of a set: on the seed of hashes
+                        env={"PYTHONHASHSEED": "0", **worker_environment(self._key.passed)},
+                        start_new_session=True,
+                    )
             self._loading = True
             try:
                 if self._closed:  # before there was a process that `close` could end
@@ -323,19 +327,6 @@ class Pool:
                 raise
             finally:
                 self._loading = False
-
-    def _launch(self, descriptor: int) -> subprocess.Popen[bytes]:
-        numbers = (descriptor, MEMORY, self._key.cpu_seconds)
-        return subprocess.Popen(
-            [sys.executable, "-c", _BOOT, *map(str, numbers), *sys.path],
-            pass_fds=[descriptor],
-            stdin=subprocess.DEVNULL,
-            stdout=child_output(),
-            stderr=child_output(),
-            # sympy's results may depend on the order of a set, and so on the seed of hashes
-            env={"PYTHONHASHSEED": "0", **worker_environment(self._key.passed)},
-            start_new_session=True,
-        )
 
     def _load(self, control: socket.socket) -> None:
         channel = FrameChannel(control.fileno(), limit=2**20)
@@ -382,9 +373,13 @@ class Pool:
         """A worker of the at most `size` that may run at once; a dead one is replaced."""
         with self._lock:
             try:
-                while not self._idle and self._count >= size:
+                while True:
+                    while self._idle and self._idle[-1].has_ended():  # it was killed meanwhile
+                        self._remove(self._idle.pop())
+                    if self._idle or self._count < size:
+                        break
                     self._lock.wait()
-                worker = self._pop_idle() or self._fork()
+                worker = self._idle.pop() if self._idle else self._fork()
             except BaseException:
                 # wake the threads that wait: the fork server is gone for them, too, or Ctrl-C came
                 # to this thread as a worker was free
@@ -396,7 +391,12 @@ class Pool:
             worker.alive = False
             raise
         finally:
-            self._return(worker)
+            with self._lock:
+                if worker.alive:
+                    self._idle.append(worker)
+                else:
+                    self._remove(worker)
+                self._lock.notify()
 
     def warn_of_blocking(self, verifier: Verifier, worker: WorkerHandle, seconds: float) -> None:
         """Log once that an async verifier blocks its loop: for a second, or half of a deadline."""
@@ -411,28 +411,11 @@ class Pool:
             worker.blocked,
         )
 
-    def _pop_idle(self) -> WorkerHandle | None:
-        """An idle worker; those that were killed meanwhile are removed."""
-        while self._idle:
-            worker = self._idle.pop()
-            if not worker.has_ended():
-                return worker
-            self._remove(worker)
-        return None
-
     def end_idle_workers(self) -> None:
         """End the workers that judge nothing; others are forked when they are needed."""
         with self._lock:
             while self._idle:
                 self._remove(self._idle.pop())
-
-    def _return(self, worker: WorkerHandle) -> None:
-        with self._lock:
-            if worker.alive:
-                self._idle.append(worker)
-            else:
-                self._remove(worker)
-            self._lock.notify()
 
     def _remove(self, worker: WorkerHandle) -> None:
         worker.close()
@@ -528,12 +511,27 @@ def pool_in_use(verifier: Verifier, options: JudgingOptions) -> Iterator[Pool]:
     Threads that judge with other verifiers don't wait while it starts.
     """
     key = _key(verifier, options)
-    pool = _reserve(key)
+    with _pools_lock:
+        pool = _pools.pop(key, None)
+        if pool is None or pool.broken():
+            if pool is not None and not pool.users:
+                pool.close()
+            pool = Pool(key)
+        _pools[key] = pool
+        pool.users += 1
     try:
         pool.start()
         yield pool
     finally:
-        _release(key, pool)
+        with _pools_lock:
+            pool.users -= 1
+            if pool.broken() and _pools.get(key) is pool:
+                del _pools[key]
+            surplus = set() if pool.users or _pools.get(key) is pool else {pool}
+            unused = [key for key, pool in _pools.items() if not pool.users]
+            surplus |= {_pools.pop(key) for key in unused[: max(0, len(_pools) - KEPT)]}
+        for old in surplus:
+            old.close()
 
 
 def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
@@ -545,39 +543,6 @@ def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
         pool.end_idle_workers()
 
 
-def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
-    passed = passed_variables(options.env)
-    cpu_seconds = max(LEAST_CPU_SECONDS, int(2 * options.seconds) + 2)
-    return PoolKey(_pickled(verifier), cpu_seconds, passed)
-
-
-def _reserve(key: PoolKey) -> Pool:
-    with _pools_lock:
-        pool = _pools.pop(key, None)
-        if pool is None or pool.broken():
-            if pool is not None and not pool.users:
-                pool.close()
-            pool = Pool(key)
-        _pools[key] = pool
-        pool.users += 1
-        return pool
-
-
-def _release(key: PoolKey, pool: Pool) -> None:
-    with _pools_lock:
-        pool.users -= 1
-        surplus = []
-        if pool.broken():
-            if _pools.get(key) is pool:
-                del _pools[key]
-            if not pool.users:
-                surplus.append(pool)
-        unused = [key for key, pool in _pools.items() if not pool.users]
-        surplus += [_pools.pop(key) for key in unused[: max(0, len(_pools) - KEPT)]]
-    for old in surplus:
-        old.close()
-
-
 def close_pools() -> None:
     """End every worker process that this process started."""
     with _pools_lock:
@@ -587,18 +552,19 @@ def close_pools() -> None:
         pool.close()
 
 
-def _pickled(verifier: Verifier) -> bytes:
+def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
     main = sys.modules.get("__mp_main__")
     if main is not None:  # a spawned child's name for the script, which has it nowhere else
         cloudpickle.register_pickle_by_value(main)
     try:
-        pickled: bytes = cloudpickle.dumps(verifier)
+        pickled = cloudpickle.dumps(verifier)
     except Exception as error:  # pickling runs the verifier's own code
         raise JudgingError(
             f"the verifier {verifier!r} can't be sent to a worker process: "
             f"{type(error).__name__}: {error}; it must not hold open files, locks or the like"
         ) from error
-    return pickled
+    cpu_seconds = max(LEAST_CPU_SECONDS, int(2 * options.seconds) + 2)
+    return PoolKey(pickled, cpu_seconds, passed_variables(options.env))
 
 
 def _forget_pools() -> None:

@@ -23,7 +23,6 @@ from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.judging import close_pools, judge, judge_many, pool
-from rewardkit.judging.crashes import run_quick
 from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Completion
 from rewardkit.trainers import reward_func, reward_funcs
@@ -348,14 +347,3 @@ def test_without_flint_in_the_caller_what_needs_it_is_unjudged(
     assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
     assert "pip install python-flint" in verdict.message
     assert rewardkit.verify("math", r"\boxed{8}", "8").correct is True
-
-
-def test_a_quick_verdict_is_the_outcome_without_a_worker() -> None:
-    def decided(text: str, sample: Sample) -> Verdict:
-        return Verdict.right(answer=text)
-
-    def undecided(text: str, sample: Sample) -> Verdict | None:
-        return None
-
-    assert run_quick(decided, "4", Sample("4")) == Verdict.right(answer="4")
-    assert run_quick(undecided, "4", Sample("4")) is None

@@ -119,27 +119,6 @@ def test_stages_without_end_are_ended() -> None:
     assert (verdict.correct, verdict.message) == (False, "so far")
 
 
-def machine(folder: Path, *, state: str, ticks: int, waited: float | None) -> Path:
-    """A process as /proc shows it."""
-    for place in (folder / "7", folder / "7/task/7"):
-        place.mkdir(parents=True)
-        (place / "stat").write_text(f"7 (a) b) {state} {'0 ' * 10}{ticks} 0 0 0\n")
-    if waited is not None:
-        (folder / "7/schedstat").write_text(f"1 {int(waited * 1e9)} 1\n")
-    return folder
-
-
-def test_a_process_s_time_is_read(tmp_path: Path) -> None:
-    proc = machine(tmp_path, state="R", ticks=3 * os.sysconf("SC_CLK_TCK"), waited=1.5)
-    assert process_time(7, proc) == ProcessTime(3.0, 1.5, asleep=False)
-
-
-def test_a_system_that_does_not_count_waiting_is_read_too(tmp_path: Path) -> None:
-    proc = machine(tmp_path, state="S", ticks=0, waited=None)
-    assert process_time(7, proc) == ProcessTime(0.0, 0.0, asleep=True)
-    assert process_time(8, tmp_path) is None
-
-
 def test_a_process_that_is_gone_has_no_time_left() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,16 +126,18 @@ def test_a_socket_stays_open_while_a_thread_reads_from_it(monkeypatch: pytest.Mo
 def test_what_is_closed_before_its_process_starts_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    launch = pool.Pool._launch
+    environment = pool.worker_environment
 
-    def closed_meanwhile(starting: pool.Pool, descriptor: int) -> subprocess.Popen[bytes]:
+    def closed_meanwhile(passed: Iterable[str]) -> dict[str, str]:
+        (starting,) = pool._pools.values()
         closing.start()
         while not starting._closed:
             time.sleep(0.01)
-        return launch(starting, descriptor)
+        return environment(passed)
 
+    close_pools()
     closing = threading.Thread(target=close_pools)
-    monkeypatch.setattr(pool.Pool, "_launch", closed_meanwhile)
+    monkeypatch.setattr(pool, "worker_environment", closed_meanwhile)
     with pytest.raises(JudgingError, match="were closed as one started"):
         judge(SlowToLoad(600), "x", Sample("x"))
     closing.join()
