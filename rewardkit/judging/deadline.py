@@ -114,7 +114,6 @@ class LimitCounts:
         return f"the machine was busy: {self.extended:,} verdicts were given more time{stopped}"
 
 
-_EXTENDED, _STOPPED = LimitCounts(extended=1), LimitCounts(stopped=1)
 _counts: deque[LimitCounts] = deque()
 """A deque needs no lock, which a forked child might find taken."""
 
@@ -154,28 +153,25 @@ class Deadline:
         elapsed = self.elapsed()
         if elapsed < self._allowed:
             return self._allowed - elapsed
-        if cause := self._passed(elapsed):
+        now = process_time(self._pid)
+        cause = ""  # where there is none, it may be waiting for a processor
+        if now is None:
+            cause = f"{elapsed:.2f} s have passed"
+        elif (computed := now.computed - self._before.computed) >= ALMOST * self._allowed:
+            cause = f"it used {computed:.2f} s of CPU time"
+        elif now.asleep:
+            waited = now.waited - self._before.waited
+            if elapsed - waited >= ALMOST * self._allowed:
+                cause = f"it was asleep after {elapsed:.2f} s"
+        if cause:
             raise LimitPassed(f"judging it would pass the deadline: {cause}")
         self._looks += 1
         if self._looks == 2:  # at the first look it isn't known yet whether it waits
-            _counts.append(_EXTENDED)
+            _counts.append(LimitCounts(extended=1))
         if elapsed >= self._backstop:
-            _counts.append(_STOPPED)
+            _counts.append(LimitCounts(stopped=1))
             raise LimitPassed(
                 f"judging it was stopped after {elapsed:.1f} s: the machine was too busy "
                 "to give it its time"
             )
         return min(LOOK_EVERY, self._backstop - elapsed)
-
-    def _passed(self, elapsed: float) -> str:
-        """The reason why the verifier's own time is over; empty if it isn't."""
-        now = process_time(self._pid)
-        if now is None:
-            return f"{elapsed:.2f} s have passed"
-        computed = now.computed - self._before.computed
-        if computed >= ALMOST * self._allowed:
-            return f"it used {computed:.2f} s of CPU time"
-        waited = now.waited - self._before.waited
-        if now.asleep and elapsed - waited >= ALMOST * self._allowed:
-            return f"it was asleep after {elapsed:.2f} s"
-        return ""  # it may be waiting for a processor

@@ -56,7 +56,7 @@ def references_in(
         if name == "label" and isinstance(value, bool):
             continue
         try:
-            if verifier is not None and not reads_objects(verifier, row):
+            if not (isinstance(value, str) or verifier is None or reads_objects(verifier, row)):
                 refuse_object(value)
             if references := references_of(value):
                 return references
@@ -102,22 +102,24 @@ class SampleReader:
         return reference_columns(self.verifier) if self.columns is None else self.columns
 
     def _from_columns(self, row: Row, index: int, question: str) -> Sample | Verdict:
-        names = [name for name in self._names if name in row]
-        needed = self.verifier is None or needs_reference(self.verifier, row)
-        if self._names and (needed or self.columns) and not names:
-            raise DataError(
-                f"row {index + 1} has no column {' or '.join(map(repr, self._names))} to read "
-                f"the reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name "
-                "the column with reference="
-            )
+        columns = self._names
+        names = [name for name in columns if name in row]
         try:
             references = references_in(row, names, self.verifier)
         except DataError as error:
             raise DataError(f"row {index + 1}: {error}") from error
-        if names and needed and not references:
-            return Verdict.unjudged(
-                f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
-            )
+        if not references:
+            needed = self.verifier is None or needs_reference(self.verifier, row)
+            if columns and (needed or self.columns) and not names:
+                raise DataError(
+                    f"row {index + 1} has no column {' or '.join(map(repr, columns))} to read the "
+                    f"reference from; it has {', '.join(sorted(map(str, row))) or 'none'}. Name "
+                    "the column with reference="
+                )
+            if names and needed:
+                return Verdict.unjudged(
+                    f"the column {names[0]!r} holds neither text nor a number in row {index + 1}"
+                )
         question = str(row.get("question") or question)
         first, *others = references or ("",)
         return Sample(first, question, columns=plain_columns(row), references=tuple(others))

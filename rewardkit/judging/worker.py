@@ -82,10 +82,16 @@ def encoded(
     """A `Reply` as JSON. TypeError or ValueError for a verdict that is too large, or not plain."""
     crash = outcome if isinstance(outcome, Crash) else None
     verdict = outcome.partial if isinstance(outcome, Crash) else outcome
+    plain: dict[str, object] | None = None
+    if verdict is not None:
+        _check_size(len(verdict.answer or "") + len(verdict.message))  # before time goes into it
+        parts = {name: float(score) for name, score in verdict.parts.items()}
+        score = None if verdict.score is None else float(verdict.score)
+        plain = {**verdict.as_json(), "score": score, "parts": parts}
     time = own_time()
     fields = {
         "item": item,
-        "verdict": verdict and _plain(verdict),
+        "verdict": plain,
         "crash": crash and crash.message,
         "alone": crash is not None and crash.alone,
         "is_last": is_last,
@@ -101,13 +107,6 @@ def encoded(
 def _check_size(size: int) -> None:
     if size > LARGEST_REPLY:
         raise ValueError(f"the verdict has {size:,} bytes; the limit is {LARGEST_REPLY:,}")
-
-
-def _plain(verdict: Verdict) -> dict[str, object]:
-    _check_size(len(verdict.answer or "") + len(verdict.message))  # before time goes into it
-    parts = {name: float(score) for name, score in verdict.parts.items()}
-    score = None if verdict.score is None else float(verdict.score)
-    return {**verdict.as_json(), "score": score, "parts": parts}
 
 
 def decoded(content: bytes) -> Reply:
@@ -220,12 +219,8 @@ class Limits:
         used = resource.getrusage(resource.RUSAGE_SELF)
         soft = int(used.ru_utime + used.ru_stime) + self._seconds
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        resource.setrlimit(resource.RLIMIT_CPU, (min(soft, _hard(resource.RLIMIT_CPU)), hard))
-
-
-def _hard(limit: int) -> int:
-    hard = resource.getrlimit(limit)[1]
-    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+        most = sys.maxsize if hard == resource.RLIM_INFINITY else hard
+        resource.setrlimit(resource.RLIMIT_CPU, (min(soft, most), hard))
 
 
 PID = struct.Struct("!q")

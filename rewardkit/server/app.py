@@ -113,8 +113,9 @@ class ScoringServer:
         """`POST /v1/score`: verdicts, in order."""
         body = await self._read(request, ScoreRequest)
         verifier = self.verifiers.find(body.verifier, body.parameters)
+        read = SampleReader(("reference",), verifier=verifier)
         items = [
-            (item.completion, _sample(verifier, item.reference, item.question, item.columns))
+            (item.completion, _sample(read, item.reference, item.question, item.columns))
             for item in body.items
         ]
         verdicts = await self._verdicts(
@@ -145,7 +146,7 @@ class ScoringServer:
         """slime's `{prompt, response, label}`: a bare number."""
         body = await self._read(request, SampleRequest)
         name, verifier = self._offered(request)
-        sample = _sample(verifier, body.label, body.prompt)
+        sample = _sample(SampleReader(("reference",), verifier=verifier), body.label, body.prompt)
         (verdict,) = await self._verdicts(request, name, verifier, [(body.response, sample)])
         return Answer(verdict.score or 0.0)
 
@@ -158,8 +159,9 @@ class ScoringServer:
         if not len(body.query) == len(body.prompts) == len(body.labels):
             raise HTTPException(422, "query, prompts and labels must have the same length")
         name, verifier = self._offered(request)
+        read = SampleReader(("reference",), verifier=verifier)
         items = [
-            (completion_of(query, prompt), _sample(verifier, label))
+            (completion_of(query, prompt), _sample(read, label))
             for query, prompt, label in zip(body.query, body.prompts, body.labels, strict=True)
         ]
         verdicts = await self._verdicts(request, name, verifier, items)
@@ -240,16 +242,14 @@ def create_app(settings: ServerSettings) -> Starlette:
 
 
 def _sample(
-    verifier: Verifier,
+    read: SampleReader,
     reference: object,
     question: object = "",
     columns: Mapping[str, object] | None = None,
 ) -> Sample | Verdict:
     """A sample, or an unjudged verdict without a reference. HTTPException 422 for another type."""
     try:
-        asked = "" if question is None else str(question)
-        reader = SampleReader(("reference",), verifier=verifier)
-        sample = reader({"reference": reference}, question=asked)
+        sample = read({"reference": reference}, question="" if question is None else str(question))
     except DataError as error:
         raise HTTPException(422, str(error)) from error
     return sample if isinstance(sample, Verdict) else replace(sample, columns=columns or {})
