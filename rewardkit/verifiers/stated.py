@@ -416,6 +416,8 @@ class _Statements:
         """Whether nothing after a value in its sentence changes, doubts or asks for it."""
         stop = self._clause_end(language, max(at, found.end - 1), end)
         tail = self.masked[found.end : stop].replace("**", "")
+        if "/" in found.value or r"\frac" in found.value:
+            tail = _PART_OF.sub("", tail)  # 3/4 of the cake
         if _VALUE.search(tail) or language.change.search(tail.rstrip("!")):
             return False
         rest = self.masked[stop:end]
@@ -510,6 +512,8 @@ class _Statements:
                 return found
         return None
 
+
+_PART_OF = re.compile(r"\A\s+of (?:the|an?|his|her|its|all) [a-z ]{2,30}\Z")
 
 _PLACEHOLDER = re.compile(
     r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.…])*"

@@ -51,6 +51,11 @@ def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
     ("text", "answer"),
     [
         ("The answer is 7.", "7"),
+        ("So the real total is 7.", "7"),
+        ("Die Antwort ist 9. Nicht 9, sondern 7.", "7"),
+        ("La réponse est 9. Ce n'est pas 9 mais 7.", "7"),
+        ("Also hat sie 7 Karten.", "7"),
+        ("Endergebnis: 7", "7"),
         ("So they need 7 chairs.", "7"),
         ("7 is the answer.", "7"),
         ("It takes 7 minutes. Let me know if you have any questions!", "7"),

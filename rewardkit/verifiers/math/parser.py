@@ -1000,7 +1000,7 @@ def _binomial(over: Node, under: Node) -> Node:
 def _accented(tokens: Tokens, command: str) -> Node:
     r"""A name with an accent, a segment \overline{AB}, or the conjugate of a number."""
     inner = _argument(tokens)
-    accent = "" if command == r"\vec" else command  # a vector may be in bold as well
+    accent = {r"\vec": "", r"\overline": r"\bar"}.get(command, command)  # a vector may be bold
     match inner:
         case Symbol("j" | "k") | Constant("i") if command in (r"\hat", r"\vec"):
             return inner  # a unit vector, which others write in bold
@@ -1150,7 +1150,9 @@ def _integral(tokens: Tokens) -> Node:
         terms.append(_with_sign(sign, integrand))
         if variable is not None:  # what follows dx is outside
             integrand = _depending(summed(terms), variable)
-            integral = Call("integral", (integrand, variable, low, high))
+            index = Symbol(f"integral {sum(isinstance(part, Call) for part in nodes(integrand))}")
+            integrand = substituted(integrand, {variable: index})
+            integral = Call("integral", (integrand, index, low, high))
             return multiplied([integral, *outside])
         sign = tokens.mark("+-")
     raise UnreadableError("an integral without a variable")

@@ -33,6 +33,7 @@ _OF_MANY_SPELLINGS = r"""
 \text \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol
 \text \bold \mathop \operatorname \operatorname*; \vec \overrightarrow; \mathbb \Bbb
 \mathbb{R} \R \reals \Reals; \frac \dfrac \tfrac \cfrac \sfrac \nicefrac; \binom \dbinom \tbinom
+\epsilon \varepsilon; \phi \varphi; \theta \vartheta; \rho \varrho
 i \imath \i; j \jmath \j; d \partial; * \*; ≤ <=; ≥ >=
 """
 COMMANDS = {
@@ -182,8 +183,16 @@ _ABOUT = re.compile(
 )
 
 
+_IN_WORDS_AND_DIGITS = re.compile(
+    r"\s*(?:\\text\s*\{\s*)?([A-Za-z -]{3,60}?)\s*\}?\s*\(\s*(-?[0-9]{1,15})\s*\)\s*\}?\s*"
+)
+
+
 def _without_remark(text: str) -> str:
     r"""The text before a reason or a rounded value in brackets; `\text{or about}` as ≈."""
+    twice = _IN_WORDS_AND_DIGITS.fullmatch(text) if ")" in text else None
+    if twice and lexicon.number_in_words(twice[1].lower()) == int(twice[2]):  # forty-two (42)
+        return twice[2]
     reasoned = ")" in text or "since" in text or "because" in text
     if reasoned and (remark := _REMARK.search(text)):
         before = text[: remark.start()]

@@ -39,6 +39,8 @@ _ENVIRONMENT = re.compile(
     r"(?:\s*\{[lcr| ]*\})?"
 )
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
+_SYMBOLS_OF_UNITS = frozenset("msgLNJWV")
+"""Units of one letter, which stand at the end after a number and a space: 26 m."""
 _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩/")
 _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
 
@@ -176,6 +178,9 @@ class _Lexer:
 
     def _is_word(self, run: str) -> bool:
         """Whether letters inside mathematics are a word rather than factors."""
+        ends = self.spaced and run in _SYMBOLS_OF_UNITS and not self.text[self.at :].strip(" .")
+        if ends and self.found and self.found[-1].kind == "number":
+            return True
         if self._is_differential(run):
             return False
         segment = len(run) > 1 and run.isupper()  # NO
@@ -184,7 +189,8 @@ class _Lexer:
             return True
         if self.spaced and self._after_value():
             last = self.found[-1]
-            after_letter = last.kind == "symbol" or last.text == "π"
+            letter = self.found[-2] if last.text == ")" and len(self.found) > 1 else last
+            after_letter = letter.kind == "symbol" or last.text == "π"
             return lexicon.is_word_after_value(run, last.kind == "text", after_letter)
         if not self.found and run in lexicon.CODES:
             return True

@@ -71,7 +71,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
         return None
     unknown = any(name.endswith("()") for side in sides for name in calls(side))
     if not unknown and not any(map(_free, sides)) and not any(map(names_value, sides)):
-        worked_out = not isinstance(sides[0], (Number, Quantity))
+        plain = [isinstance(side, (Number, Quantity)) for side in (sides[0], sides[-1])]
+        worked_out = not plain[0] or not plain[1]
         return (UNNAMED, sides[-1]) if worked_out and _all_same(sides) else None
     if len(sides) == 2 and not names_value(sides[0]) and isinstance(sides[1], Symbol):
         sides.reverse()
