@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice, pairwise
@@ -106,9 +106,9 @@ def coordinates(text: str, dimensions: int = 1) -> list[float] | None:
     [9.5, 11.0]
     """
     written = forms(dimensions)
-    values = _first(written.point.finditer(text), MOST)
+    values = _values(islice(written.point.finditer(text), MOST))
     if not values and written.bare.fullmatch(text):
-        values = _first(NUMBER.finditer(text), MOST * dimensions)
+        values = _values(islice(NUMBER.finditer(text), MOST * dimensions))
     return values or None
 
 
@@ -129,7 +129,7 @@ def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
     for pattern, per_point in ((forms(dimensions).point, 1), (NUMBER, dimensions)):
         matches = deque(pattern.finditer(text), maxlen=PREDICTED * per_point)
         if len(matches) == PREDICTED * per_point:
-            return [value for match in matches for value in _values(match)]
+            return _values(matches)
     return None
 
 
@@ -147,24 +147,19 @@ def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list
 
 def numbers(text: str) -> list[float]:
     """Return all numbers of the text; a value beyond a float's range is the largest float."""
-    return [_value(match[0]) for match in NUMBER.finditer(text)]
+    return _values(NUMBER.finditer(text))
 
 
 def _points(values: Sequence[float], dimensions: int) -> list[Vector]:
     return [tuple(values[at : at + dimensions]) for at in range(0, len(values), dimensions)]
 
 
-def _first(matches: Iterator[re.Match[str]], most: int) -> list[float]:
-    return [value for match in islice(matches, most) for value in _values(match)]
-
-
-def _values(match: re.Match[str]) -> list[float]:
-    return [_value(written) for written in match.groups() or (match[0],)]
-
-
-def _value(written: str) -> float:
-    value = float(written.replace("−", "-").replace("–", "-"))
-    return max(-sys.float_info.max, min(sys.float_info.max, value))
+def _values(matches: Iterable[re.Match[str]]) -> list[float]:
+    """The numbers in the groups of each match, or in the match where it has none."""
+    most = sys.float_info.max
+    texts = [text for match in matches for text in match.groups() or (match[0],)]
+    numbers = (float(text.replace("−", "-").replace("–", "-")) for text in texts)
+    return [max(-most, min(most, number)) for number in numbers]
 
 
 DIFFERENCES = PREDICTED - 1
@@ -232,23 +227,13 @@ def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -
     return all(value is None or _agree(value, speed, tolerance) for value in members)
 
 
-def given_points(question: str, dimensions: int) -> list[Vector]:
-    """Return the five points that the question gives; none if it gives no five points."""
-    flat = coordinates(question, dimensions) or []
-    if len(flat) != PREDICTED * dimensions:
-        return []
-    return _points(flat, dimensions)
-
-
 def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
     """Return the first four difference lines."""
-    lines = forms(dimensions).difference.finditer(analysis)
-    return [_difference(match) for match in islice(lines, DIFFERENCES)]
-
-
-def _difference(match: re.Match[str]) -> Difference:
-    left, right = (tuple(numbers(one)) if one else None for one in match.group(1, 2))
-    return Difference(left, right, tuple(numbers(match[3])), _tolerance(match[3]))
+    stated = []
+    for match in islice(forms(dimensions).difference.finditer(analysis), DIFFERENCES):
+        left, right = (tuple(numbers(one)) if one else None for one in match.group(1, 2))
+        stated.append(Difference(left, right, tuple(numbers(match[3])), _tolerance(match[3])))
+    return stated
 
 
 def _holds(difference: Difference, left: Vector | None, right: Vector | None) -> bool:
@@ -333,7 +318,19 @@ class MotionAccuracy(Bounded):
         predicted = coordinates(tagged[1], dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no coordinates after [ANSWER]")
-        return _compared(predicted, targets, dimensions)
+        complete = len(predicted) == len(targets)
+        correct = complete and within(predicted, targets)
+        error = mean_absolute_error(predicted, targets)
+        points = len(predicted) // dimensions
+        count = "" if complete else f"; {points} points instead of {PREDICTED}"
+        wrong = Failure.WRONG if complete else Failure.FORMAT
+        return Verdict(
+            correct,
+            accuracy(predicted, targets),
+            answer=rendered(predicted, dimensions),
+            failure=None if correct else wrong,
+            message=f"mean absolute error {error:.4g}{count}",
+        )
 
 
 @dataclass(frozen=True)
@@ -377,7 +374,9 @@ class MotionFormat(Bounded):
             has_differences = len(read_differences(analysis, dimensions)) == DIFFERENCES
             has_speed = forms(dimensions).speed.search(analysis) is not None
             return steps + has_differences + has_speed
-        given = given_points(question, dimensions)
+        flat = coordinates(question, dimensions) or []
+        # the five points that the question gives; none if it gives no five points
+        given = _points(flat, dimensions) if len(flat) == PREDICTED * dimensions else []
         differences = differences_follow(analysis, given, dimensions)
         return steps + differences + speed_follows(analysis, given, dimensions)
 
@@ -443,22 +442,6 @@ def accuracy(predicted: Sequence[float], targets: Sequence[float]) -> float:
     if len(predicted) < len(targets):
         return closeness * TOO_FEW * len(predicted) / len(targets)
     return closeness if len(predicted) == len(targets) else closeness * TOO_MANY
-
-
-def _compared(predicted: list[float], targets: list[float], dimensions: int) -> Verdict:
-    complete = len(predicted) == len(targets)
-    correct = complete and within(predicted, targets)
-    error = mean_absolute_error(predicted, targets)
-    points = len(predicted) // dimensions
-    count = "" if complete else f"; {points} points instead of {PREDICTED}"
-    wrong = Failure.WRONG if complete else Failure.FORMAT
-    return Verdict(
-        correct,
-        accuracy(predicted, targets),
-        answer=rendered(predicted, dimensions),
-        failure=None if correct else wrong,
-        message=f"mean absolute error {error:.4g}{count}",
-    )
 
 
 def _unreadable(reference: str) -> Verdict:
