@@ -15,7 +15,7 @@ from rewardkit.judging import JudgingOptions, judge, judge_many
 from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Task, Verifier
 from rewardkit.records import Sample, Verdict, Verdicts
-from rewardkit.resolve import SyncOrAsyncVerifier, resolve_verifier
+from rewardkit.registry import SyncOrAsyncVerifier, resolve_verifier
 
 if TYPE_CHECKING:
     from rewardkit.harness.results.comparison_tables import Comparisons

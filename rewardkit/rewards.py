@@ -15,7 +15,7 @@ import msgspec
 
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.frameworks.scoring import by_name
-from rewardkit.resolve import known_names
+from rewardkit.registry import known_names
 
 if TYPE_CHECKING:
     from rewardkit.trainers.rewards.reward_functions import RewardFunction

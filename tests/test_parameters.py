@@ -19,7 +19,7 @@ from rewardkit.frameworks.scoring import scorer
 from rewardkit.judging import judge_many
 from rewardkit.protocols import Verifier, as_verifier, overrides
 from rewardkit.records import Verdict
-from rewardkit.resolve import resolve
+from rewardkit.registry import resolve
 from tests.support.commands import rewardkit as command_line
 
 if TYPE_CHECKING:

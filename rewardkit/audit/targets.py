@@ -30,7 +30,7 @@ from rewardkit.judging.deadline import process_time
 from rewardkit.judging.rows import SampleReader, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.resolve import Resolved, known_names, resolve
+from rewardkit.registry import Resolved, known_names, resolve
 from rewardkit.text.printable import printable
 
 THRESHOLD = 0.5

@@ -26,7 +26,7 @@ from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.judging.crashes import USUAL_FORM
 from rewardkit.protocols import Task, Verifier, as_verifier, judges_elsewhere, needs_reference
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.resolve import resolve_verifier, timeout_of
+from rewardkit.registry import resolve_verifier, timeout_of
 from rewardkit.text.thinking import thinking_of
 
 REFERENCES = ("7", "A", "(1.0), (2.0), (3.0), (4.0), (5.0)")

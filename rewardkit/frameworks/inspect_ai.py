@@ -18,7 +18,7 @@ from inspect_ai.scorer import Score, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from rewardkit.frameworks import scoring
-from rewardkit.resolve import known_names
+from rewardkit.registry import known_names
 
 
 @scorer(metrics=[accuracy(), stderr()])  # type: ignore[untyped-decorator]

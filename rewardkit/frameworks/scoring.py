@@ -16,7 +16,7 @@ from rewardkit.judging import Control, JudgingOptions, judge_many
 from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.resolve import known_names, resolve
+from rewardkit.registry import known_names, resolve
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]

@@ -14,7 +14,7 @@ import pytest
 from rewardkit.errors import DataError, UnknownName
 from rewardkit.frameworks import areal, easyr1, openrlhf, verl
 from rewardkit.records import REFERENCE_COLUMNS
-from rewardkit.resolve import resolve
+from rewardkit.registry import resolve
 from rewardkit.trainers import reward_func, reward_funcs
 from tests.support.commands import rewardkit as command
 

@@ -22,7 +22,7 @@ from rewardkit.harness.results.data_files import Row
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Message, Task
 from rewardkit.records import Sample
-from rewardkit.resolve import timeout_of
+from rewardkit.registry import timeout_of
 
 COLUMNS = ("prompt", "completion", "text", "long")
 """The columns that a row of solutions adds to the task's own."""

@@ -18,7 +18,7 @@ from rewardkit.harness.results.metric import Clusters, Metric, interval_of_means
 from rewardkit.judging import JudgingOptions, judge_many
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
-from rewardkit.resolve import timeout_of
+from rewardkit.registry import timeout_of
 
 
 @lru_cache(maxsize=100_000)

@@ -20,7 +20,7 @@ from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import judge_samples
 from rewardkit.protocols import Task, Verifier, VerifierCallable
 from rewardkit.records import Completion, Failure, Sample, Verdict
-from rewardkit.resolve import timeout_of
+from rewardkit.registry import timeout_of
 from rewardkit.text.thinking import (
     THINK,
     Thinking,

@@ -24,7 +24,7 @@ from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.runs.subset import Subset
 from rewardkit.protocols import Backend, Prompt, Request, Task, backend_extras, extras
 from rewardkit.records import Sample, Sampling
-from rewardkit.resolve import timeout_of
+from rewardkit.registry import timeout_of
 
 
 def fitting_backend() -> tuple[str, str]:

@@ -25,7 +25,13 @@ from rewardkit.judging import Control, JudgingOptions
 from rewardkit.judging.rows import SampleReader, Scale, judge_samples
 from rewardkit.protocols import FunctionVerifier, Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
-from rewardkit.resolve import Resolved, SyncOrAsyncVerifier, resolve, resolve_task, resolve_verifier
+from rewardkit.registry import (
+    Resolved,
+    SyncOrAsyncVerifier,
+    resolve,
+    resolve_task,
+    resolve_verifier,
+)
 from rewardkit.text.printable import get_logger
 from rewardkit.text.transcripts import last_message
 from rewardkit.verifiers.r1_zero import R1Zero, R1ZeroFormat

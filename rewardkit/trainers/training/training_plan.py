@@ -21,7 +21,7 @@ from rewardkit.harness.results.files import check_output_folder
 from rewardkit.harness.runs.options import RUNS, file_name
 from rewardkit.harness.runs.plan import TaskPlan, plan_task
 from rewardkit.harness.runs.progress import Reporter
-from rewardkit.resolve import known_names
+from rewardkit.registry import known_names
 from rewardkit.text.printable import printable
 from rewardkit.text.redaction import redact
 from rewardkit.trainers.recipes.recipe import (

@@ -29,7 +29,7 @@ from rewardkit.harness.tasks.defined.definition import (
 from rewardkit.harness.tasks.defined.task import DefinedTask
 from rewardkit.plugin import Sample, hookimpl
 from rewardkit.protocols import answer_forms
-from rewardkit.resolve import resolve
+from rewardkit.registry import resolve
 from tests.support.commands import run_command
 
 pytestmark = pytest.mark.slow

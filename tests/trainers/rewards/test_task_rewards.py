@@ -9,7 +9,7 @@ import pytest
 
 from rewardkit import load_task, load_verifier
 from rewardkit.errors import UnknownName
-from rewardkit.resolve import resolve
+from rewardkit.registry import resolve
 from rewardkit.trainers import reward_funcs
 from rewardkit.verifiers.gsm8k import gsm8k_xml
 from rewardkit.verifiers.math import Math
