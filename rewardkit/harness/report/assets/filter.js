@@ -4,7 +4,8 @@ const lastSearch = { text: "", textsRead: -1, hits: null };
 const ANY = -1;
 const UNKNOWN = -2;
 let facets = [];  // what samples can be filtered by: {name in the address, label, values, of: each sample's value by number}
-let orders = [];  // what samples can be sorted by: [name, label, each sample's number]
+let orders = [];  // what samples can be sorted by: [name, label, each sample's number or null where it is computed]
+let idRanks = null;
 
 function openFilter() {
   facets = [
@@ -16,19 +17,20 @@ function openFilter() {
   orders = [
     ...table.rewards.map(([name, values]) => [name, rewardWords(name), values]),
     ["score", "score", table.score], ["advantage", "advantage", table.advantage],
-    ["tokens", "tokens", table.tokens], ["characters", "characters", table.characters], ["id", "id", idRanks()],
+    ["tokens", "tokens", table.tokens], ["characters", "characters", table.characters],
   ].filter(([, , values]) => values.some((value) => value !== null && value !== values[0]));
+  orders.push(["id", "id", null]);
   if (page.runs.length > 1) orders.push(["difference", "difference", null]);
 }
 
 // The rank of each sample's id, counted from the last, so that the first has the highest.
-function idRanks() {
+function rankIds() {
   const { compare } = new Intl.Collator("en", { numeric: true });
   const order = table.problems.map((_, index) => index);
   order.sort((left, right) => compare(table.problems[left], table.problems[right]));
   const ranks = new Int32Array(order.length);
   order.forEach((problem, rank) => { ranks[problem] = -rank; });
-  return table.problem.map((problem) => ranks[problem]);
+  return (idRanks = (sample) => ranks[table.problem[sample]]);
 }
 
 // The index of a name from the address; UNKNOWN, which no sample matches, if there is none. An
@@ -114,16 +116,18 @@ function searchHits(searchText) {
 function orderOf({ sort, against }) {
   const [, minus, wanted] = /^(-?)(.*)$/s.exec(sort);
   const [name, , values] = orders.find(([own]) => own === wanted) ?? [];
-  if (!name || (!values && against < 0)) return null;
+  if (!name || (!values && name !== "id" && against < 0)) return null;
   const difference = (sample) => {
     const [before, after] = [table.score[sample], table.score[partnerOf(sample, against)] ?? null];
     return before === null || after === null ? null : after - before;
   };
-  return { name, sign: minus ? 1 : -1, valueOf: values ? (sample) => values[sample] : difference };
+  const computed = name === "id" ? idRanks ?? rankIds() : difference;
+  return { name, sign: minus ? 1 : -1, valueOf: values ? (sample) => values[sample] : computed };
 }
 
 // Samples without a value are last.
 function sorted(samples, { valueOf, sign }) {
-  const keys = new Map(samples.map((sample) => [sample, sign * (valueOf(sample) ?? sign * Infinity)]));
-  return samples.sort((left, right) => keys.get(left) - keys.get(right) || left - right);
+  const keys = new Float64Array(table.count);
+  for (const sample of samples) keys[sample] = sign * (valueOf(sample) ?? sign * Infinity);
+  return samples.sort((left, right) => keys[left] - keys[right] || left - right);
 }
