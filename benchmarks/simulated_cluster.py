@@ -28,7 +28,7 @@ from rewardkit.cluster.judging_actors import InOrder, JudgingActors, SentChunk
 from rewardkit.harness.engines.ray_cluster import versions
 from rewardkit.harness.results.data_files import Chunk, JsonLines
 from rewardkit.harness.runs.progress import Reporter
-from rewardkit.harness.scoring.jobs import ChunkResult, FileJob, RunJob, pickled_result
+from rewardkit.harness.scoring.jobs import ChunkResult, Job, pickled_result
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import (
     ScoreOutput,
@@ -162,9 +162,7 @@ class SimulatedSpread:
     seconds: float = 0.0
     driver_seconds: float = 0.0
 
-    def __call__(
-        self, job: FileJob | RunJob, chunks: Iterator[Chunk]
-    ) -> Iterator[tuple[Chunk, ChunkResult]]:
+    def __call__(self, job: Job, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Yield each chunk with its result, in order."""
         actors = JudgingActors(self.cluster, b"", None, print)
         clock = self.cluster.clock = Clock()
@@ -196,7 +194,7 @@ class RepeatedFile(JsonLines):
 def planned(file: Path, folder: Path) -> ScorePlan:
     """The plan of a scoring."""
     return plan_scoring(
-        file,
+        [file],
         VerifierChoice(verifier="math"),
         FileFields((), "gold", ()),
         ScoreOutput(output_dir=folder),

@@ -117,37 +117,46 @@ def score_command(
     if each:
         _score_each(locals())
         return
-    from rewardkit.harness.results.rollouts import find_rollouts, rollout_files
+    from rewardkit.harness.results.run_folder import RUN, Shard
+    from rewardkit.harness.results.summary import shortcomings
     from rewardkit.harness.runs.judging_thread import SecondOpinions
+    from rewardkit.harness.runs.subset import Subset
+    from rewardkit.harness.scoring.score import score
+    from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
+    from rewardkit.harness.scoring.sources import FileFields
 
     others = {"rescue": verdict.rescue, "confirm": verdict.confirm}
     opinions, verifier_args = SecondOpinions.given(verdict.verifier_args, second=second, **others)
-    of_files: dict[str, object] = {
-        "verifier_field": verdict.verifier_field,
-        "completion_field": completion_field,
-        "label_field": label_field,
-        "data": data,
-        "id_field": id_field,
-        "group_by": group_by,
-        "format": format,
-        "skip_bad": skip_bad or None,
-    }
-    file, *more = _files(files)
-    merge_shards(file)
-    if rollouts := find_rollouts(file):
-        file, *more = rollout_files(rollouts)
-    from rewardkit.harness.results.run_folder import RUN, Shard
-    from rewardkit.harness.results.summary import shortcomings
-    from rewardkit.harness.runs.subset import Subset
-    from rewardkit.harness.scoring.score import score
-    from rewardkit.harness.scoring.scoring_plan import (
-        ScoreOutput,
-        VerifierChoice,
-        plan_rescoring,
-        plan_scoring,
+    paths = _files(files)
+    merge_shards(paths[0])
+    if (paths[0] / RUN).exists():
+        of_files = {
+            "task": task,
+            "task_args": task_args,
+            "verifier": verdict.verifier,
+            "verifier_args": verifier_args,
+            "reference_field": reference_field,
+            "verifier_field": verdict.verifier_field,
+            "completion_field": completion_field,
+            "label_field": label_field,
+            "data": data,
+            "id_field": id_field,
+            "group_by": group_by,
+            "format": format,
+            "skip_bad": skip_bad,
+        }
+        refuse_given(of_files, "a run's folder, which records its verifier")
+    choice = VerifierChoice(
+        task=task,
+        task_args=task_args,
+        verifier=verdict.verifier,
+        verifier_field=verdict.verifier_field,
+        parameters=verifier_args,
+        thinking=thinking,
+        thinking_tags=thinking_tags,
+        timeout=verdict.timeout,
+        opinions=opinions,
     )
-    from rewardkit.harness.scoring.sources import FileFields
-
     output = ScoreOutput(
         output_dir=Path(folder.output_dir) if folder.output_dir else None,
         overwrite=folder.overwrite,
@@ -156,51 +165,23 @@ def score_command(
         subset=Subset(limit=limit, shuffle=shuffle, id=id),
         cluster=cluster,
     )
-    judging: dict[str, Any] = {
-        "thinking": thinking,
-        "thinking_tags": thinking_tags,
-        "timeout": verdict.timeout,
-        "opinions": opinions,
-    }
-    if file.is_dir():
-        if (file / RUN).exists():
-            named = {
-                "task": task,
-                "task_args": task_args,
-                "verifier": verdict.verifier,
-                "verifier_args": verifier_args,
-                "reference_field": reference_field,
-            }
-            refuse_given({**named, **of_files}, "a run's folder, which records its verifier")
-        plan = plan_rescoring(file, output, **judging)
-    else:
-        choice = VerifierChoice(
-            task=task,
-            task_args=task_args,
-            verifier=verdict.verifier,
-            verifier_field=verdict.verifier_field,
-            parameters=verifier_args,
-            **judging,
-        )
-        columns = FileFields(
-            completion_field or (), reference_field, label_field or (), id=id_field
-        )
-        plan = plan_scoring(
-            *(file, choice, columns, output),
-            more=more,
-            data=data,
-            format=format,
-            group_by=group_by or (),
-            skip_bad=skip_bad,
-        )
-        for warning in plan.warnings:
-            echo(f"! {warning}", err=True)
+    plan = plan_scoring(
+        *(paths, choice),
+        FileFields(completion_field or (), reference_field, label_field or (), id=id_field),
+        output,
+        data=data,
+        format=format,
+        group_by=group_by or (),
+        skip_bad=skip_bad,
+    )
+    for warning in plan.warnings:
+        echo(f"! {warning}", err=True)
     reporter, spread = judging_display(ray, quiet=quiet)
     with resumable() if plan.output_dir else resumable("interrupted"):
         result = score(plan, reporter, spread)
     _print(result, plan.output_dir, as_json=as_json)
-    if file.is_dir() or label_field:
-        _print_differing(result.agreement, with_labels=not file.is_dir(), as_json=as_json)
+    if label_field or plan.is_run:
+        _print_differing(result.agreement, with_labels=not plan.is_run, as_json=as_json)
     _print_gaps(result)
     if str(result.limits):
         echo(str(result.limits), err=True)

@@ -216,7 +216,7 @@ def _judged_runs(
     if not settings.verifier:
         raise UsageError(f"{paths[0]} is a file; name its verifier with --verifier")
     plan = plan_scoring(
-        Path(settings.rollouts or paths[0]),
+        [Path(settings.rollouts or paths[0])],
         VerifierChoice(verifier=settings.verifier),
         FileFields(reference=settings.reference_field or None),
         ScoreOutput(output_dir=output_dir / SCORED),

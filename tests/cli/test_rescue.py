@@ -15,8 +15,7 @@ from rewardkit.endpoint import client
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, VerifierChoice, plan_scoring
-from rewardkit.harness.scoring.sources import FileFields
+from rewardkit.harness.scoring.scoring_plan import VerifierChoice, plan_scoring
 from rewardkit.judging import close_pools
 from rewardkit.verifiers.judge.verifier import UNRELATED
 from tests.support.commands import rewardkit, run_command
@@ -223,7 +222,7 @@ def test_several_processes_add_up_what_the_judge_cost(
 ) -> None:
     parameters = {"judge.base_url": server.url, "judge.model": "m"}
     choice = VerifierChoice(verifier="math", opinions={"rescue": "judge", "parameters": parameters})
-    plan = plan_scoring(Path("f.jsonl"), choice, FileFields(), ScoreOutput())
+    plan = plan_scoring([Path("f.jsonl")], choice)
     result = score(replace(plan, processes=2), Reporter())
     close_pools()
     assert result.summaries["math"].metrics["accuracy"].value == pytest.approx(3 / 6)

@@ -25,7 +25,7 @@ from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, ScorePlan, plan_rescoring
+from rewardkit.harness.scoring.scoring_plan import ScorePlan, plan_scoring
 from rewardkit.harness.scoring.sources import FileFields
 from tests.support.runs import row, write_run
 
@@ -75,21 +75,28 @@ def compare_with_itself(folder: Path) -> None:
 
 
 def score_again(folder: Path) -> None:
-    score(plan_rescoring(folder, ScoreOutput()), Reporter())
+    score(plan_scoring([folder]), Reporter())
 
 
 def score_as_file(folder: Path) -> None:
     for columns in (FileFields(), FileFields(("completion", "reference"))):
         source = open_source(folder / "samples.jsonl")
-        job = FileJob(source, "t", TaskVerifiers(Equal(), None), columns)
-        plan = ScorePlan(job, {"t": ()}, {}, folder.parent / "scored", overwrite=True)
+        job = FileJob(
+            source=source, name="t", verifiers=TaskVerifiers(Equal(), None), columns=columns
+        )
+        plan = ScorePlan(job, {}, folder.parent / "scored", overwrite=True)
         score(plan, Reporter())
 
 
 def carry_on(folder: Path) -> None:
     source = open_source(write_good_run(folder.parent / "good") / "samples.jsonl")
-    job = FileJob(source, "gsm8k", TaskVerifiers(Equal(), None), FileFields())
-    score(ScorePlan(job, {"gsm8k": ("level",)}, {}, folder, {"of": folder.name}), Reporter())
+    job = FileJob(
+        source=source,
+        name="gsm8k",
+        verifiers=TaskVerifiers(Equal(), None),
+        group_by={"gsm8k": ("level",)},
+    )
+    score(ScorePlan(job, {}, folder, {"of": folder.name}), Reporter())
 
 
 READERS = [report, compare_with_itself, score_again, score_as_file, carry_on]

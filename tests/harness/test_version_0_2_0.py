@@ -16,7 +16,7 @@ from rewardkit.harness.results.comparison import compare
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
+from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_scoring
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = ROOT / "tests" / "fixtures" / "version_0_2_0"
@@ -130,7 +130,7 @@ def test_prompts_are_compared(folder: Path) -> None:
 
 @pytest.mark.parametrize("run", ["whole", "scored", "sweep/cot"])
 def test_a_run_is_scored_again_without_a_flip(folder: Path, run: str) -> None:
-    plan = plan_rescoring(folder / run, ScoreOutput(output_dir=folder / "again"))
+    plan = plan_scoring([folder / run], output=ScoreOutput(output_dir=folder / "again"))
     agreement = score(plan, Reporter()).agreement
     assert agreement.compared == len(keys(folder / run))
     assert agreement.differing == 0

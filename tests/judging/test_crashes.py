@@ -21,7 +21,6 @@ from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.judging import close_pools, judge, judge_many, pool
 from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Completion
@@ -229,8 +228,8 @@ def by_score() -> list[float | None]:
         rows = [{"completion": text, "reference": REFERENCE} for text in ("bad", REFERENCE)]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         verifiers = TaskVerifiers(CrashesOn("raises"), None)
-        job = FileJob(open_source(file), "t", verifiers, FileFields(), keep_rows=True)
-        score(ScorePlan(job, {"t": ()}, {}, Path(folder) / "out", {}), Reporter())
+        job = FileJob(source=open_source(file), name="t", verifiers=verifiers)
+        score(ScorePlan(job, {}, Path(folder) / "out"), Reporter())
         return [row.verdict.score for row in read_samples(Path(folder) / "out")]
 
 

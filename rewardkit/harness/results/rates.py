@@ -115,60 +115,6 @@ def kind_of(
     )
 
 
-class RowColumns:
-    """Rows in 16 bytes each, without ids, texts and scores that differ from row to row."""
-
-    def __init__(self) -> None:
-        self.kinds: Numbers[RowKind] = Numbers()
-        self.kind = array("I")
-        """For each row, the number of its kind."""
-        self.index = array("I")
-        """For each row, the number of its completion among those of its problem."""
-        self._tokens = array("i")
-        self._thinking_tokens = array("i")
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    def add(
-        self,
-        row: CompletionRow,
-        group_by: Sequence[str] = (),
-        scores: tuple[float | None, ...] | None = None,
-    ) -> None:
-        """Pack a row; its kind holds `scores` and the columns `group_by`."""
-        groups = tuple((column, str(row.columns.get(column, ""))) for column in group_by)
-        kind = kind_of(row, tuple(row.verdict.parts), scores, groups)
-        self.kind.append(self.kinds[kind])
-        self.index.append(row.index)
-        self._tokens.append(_stored(row.completion_tokens))
-        self._thinking_tokens.append(_stored(row.thinking_tokens))
-
-    def extend(self, other: RowColumns) -> None:
-        """Append the rows of another."""
-        numbers = [self.kinds[kind] for kind in other.kinds]
-        self.kind.extend(numbers[kind] for kind in other.kind)
-        self.index.extend(other.index)
-        self._tokens.extend(other._tokens)
-        self._thinking_tokens.extend(other._thinking_tokens)
-
-    def tokens(self, row: int) -> int | None:
-        """The length of a row's completion; None if it is unknown."""
-        return _count(self._tokens[row])
-
-    def thinking_tokens(self, row: int) -> int | None:
-        """The tokens of a row's thinking; None without any."""
-        return _count(self._thinking_tokens[row])
-
-
-def _stored(count: int | None) -> int:
-    return -1 if count is None else count
-
-
-def _count(stored: int) -> int | None:
-    return None if stored < 0 else stored
-
-
 @dataclass
 class Parts:
     """The components of the strict scores, or of the flexible ones."""

@@ -130,20 +130,19 @@ def generated(
 
 
 def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
-    """The rows of a batch, with their verdicts, by verifiers and in order. `workers` as for
-    `judge_many`."""
-    rows: list[CompletionRow] = []
+    """The rows of a batch, with their verdicts, in order. `workers` as for `judge_many`."""
+    rows: dict[int, CompletionRow] = {}
     for verifiers in dict.fromkeys(one.verifiers for one in batch):
-        same = [one.in_think_tags() for one in batch if one.verifiers is verifiers]
+        places = [place for place, one in enumerate(batch) if one.verifiers is verifiers]
+        same = [batch[place].in_think_tags() for place in places]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         flexible = _flexible(verifiers, same, strict, options)
         second = _second(verifiers, same, options)
-        rows += [
-            one.row(verdict=verdict, flexible=brief, second=other)
-            for one, verdict, brief, other in zip(same, strict, flexible, second, strict=True)
-        ]
-    return rows
+        for place, one, *verdicts in zip(places, same, strict, flexible, second, strict=True):
+            verdict, brief, other = verdicts
+            rows[place] = one.row(verdict=verdict, flexible=brief, second=other)
+    return [rows[place] for place in range(len(batch))]
 
 
 def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:

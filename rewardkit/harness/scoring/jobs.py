@@ -14,13 +14,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import islice
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import cloudpickle
 
 from rewardkit.errors import DataError, JudgingError, RunMismatch
-from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow, as_line
 from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, field_value
 from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
@@ -70,48 +70,35 @@ class ChunkResult:
     """
 
     tally: Tally = field(default_factory=Tally)
-    agreement: Agreement = field(default_factory=Agreement)
     lines: list[bytes] = field(default_factory=list)
     """The lines for samples.jsonl, if any are written; until numbered, they hold `INDEX`."""
     ids: list[tuple[str, int]] = field(default_factory=list)
-    """The id of each row of the file and the number of its completions, until numbered."""
+    """The id of each unnumbered row of the file and the number of its completions."""
     limits: LimitCounts = field(default_factory=LimitCounts)
     judges: Uses = field(default_factory=dict)
 
     def extend(self, other: ChunkResult) -> None:
         """Add the counts of another chunk."""
         self.tally.extend(other.tally)
-        self.agreement.extend(other.agreement)
         self.limits.add(other.limits)
         add_uses(self.judges, other.judges)
 
-    def number(self, task: str, indices: Sequence[int]) -> None:
+    def number(self, indices: Sequence[int]) -> None:
         """Give each completion its index and its key."""
         self.tally.number(indices)
-        if self.lines:
-            self.lines = [
-                line.replace(INDEX, b"%d" % index, 2)
-                for index, line in zip(indices, self.lines, strict=True)
-            ]
-        ids = [identifier for identifier, count in self.ids for _ in range(count)]
-        for agreement in (self.agreement, *self.tally.seconds.values()):
-            agreement.shown = [
-                replace(shown, key=f"{task}/{ids[at]}/{indices[at]}")
-                for shown in agreement.shown
-                for at in [shown.position]
-            ]
-
-
-def unnumbered_line(row: CompletionRow) -> bytes:
-    """A line of samples.jsonl with `INDEX` in both places of the index."""
-    line = as_line({**row.as_json(), "key": f"{row.task}/{row.id}/", "index": 0})
-    # a string can't contain these bytes, because JSON escapes the quotes in it
-    line = line.replace(b'", "task": ', INDEX + b'", "task": ', 1)
-    return line.replace(b'"index": 0', b'"index": ' + INDEX, 1)
+        pairs = zip(self.lines, indices, strict=False)  # without lines, rows are only counted
+        self.lines = [line.replace(INDEX, b"%d" % index, 2) for line, index in pairs]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _JobOptions:
+class Job:
+    """Judge the completions of a source, chunk by chunk."""
+
+    is_numbered: ClassVar[bool]
+    """Whether the source has the completions' indices."""
+    source: Source
+    group_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that figures are grouped by, for each task or verifier."""
     keep_rows: bool = True
     """Whether to prepare the lines of the rows, or only to count the rows."""
     workers: int | None = None
@@ -123,18 +110,74 @@ class _JobOptions:
     """The column of clusters of problems, if the intervals are clustered."""
 
     @property
+    def completions_a_row(self) -> int:
+        """The usual number of completions in a row."""
+        return 1
+
+    @property
     def leaves_out_rows(self) -> bool:
         """Whether some rows of the file aren't judged; the others store their number."""
         return self.shard is not None or self.chosen is not None
 
-    def _takes(self, task: str, identifier: str) -> bool:
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        """The seconds for a verdict of each task or verifier; None: its own."""
+        raise NotImplementedError
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """The task or verifier and the id of each row's problem."""
+        raise NotImplementedError
+
+    def taking(self, subset: Subset) -> Job:
+        """The job of a subset of each task's problems. UnknownName for an id that no row has."""
+        if not subset.record():
+            return self
+        chosen = {
+            task: subset.ids((one for name, one in self.problems() if name == task), task)
+            for task in self.timeouts
+        }
+        return replace(self, chosen=chosen)
+
+    def columns_of(self, task: str) -> Sequence[str]:
+        """The columns that a task's figures need."""
+        return (*self.group_by.get(task, ()), *filter(None, [self.cluster]))
+
+    def takes(self, task: str, identifier: str) -> bool:
+        """Whether the problem is judged."""
         if self.chosen is not None and identifier not in self.chosen[task]:
             return False
         return self.shard is None or self.shard.takes(task, identifier)
 
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+        """The completions of a row; none if the row is left out."""
+        raise NotImplementedError
 
-@dataclass(frozen=True)
-class FileJob(_JobOptions):
+    def __call__(self, chunk: Chunk) -> ChunkResult:
+        """Judge the rows of a chunk."""
+        result = ChunkResult()
+        batch: list[Generated] = []
+        for number, fields in enumerate(self.source.rows(chunk), chunk.first):
+            of_row = self.completions_of(fields, number)
+            batch += of_row
+            if of_row and not self.is_numbered:
+                result.ids.append((of_row[0].sample.id, len(of_row)))
+        rows = judged_rows(batch, self.workers)
+        result.limits.add(take_limit_counts())
+        result.judges = take_judge_uses()
+        for row in rows:
+            result.tally.add(row, self.columns_of(row.task))
+            if self.keep_rows and self.is_numbered:
+                result.lines.append(as_line(row.as_json()))
+            elif self.keep_rows:
+                line = as_line({**row.as_json(), "key": f"{row.task}/{row.id}/", "index": 0})
+                # a string can't contain these bytes, because JSON escapes the quotes in it
+                line = line.replace(b'", "task": ', INDEX + b'", "task": ', 1)
+                result.lines.append(line.replace(b'"index": 0', b'"index": ' + INDEX, 1))
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileJob(Job):
     """Judge the completions of a file from any system.
 
     A row's sample comes from `samples` by the row's `id`, if there are any; else `task` reads it
@@ -142,145 +185,126 @@ class FileJob(_JobOptions):
     missing field.
     """
 
-    source: Source
+    is_numbered = False
     name: str
     verifiers: TaskVerifiers
-    columns: FileFields
+    columns: FileFields = field(default_factory=FileFields)
     task: Task | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
     joined: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Further columns of the rows by id, where no task reads them."""
-    group_by: Sequence[str] = ()
-    """The columns that figures are grouped by."""
 
-    def __call__(self, chunk: Chunk) -> ChunkResult:
-        """Judge the rows of a chunk."""
-        result = ChunkResult()
-        batch: list[Generated] = []
-        for number, row in self._rows(chunk):
-            sample, lacking = self._judgeable(row, number)
-            if not self._takes(self.name, sample.id):
-                continue
-            if self.cluster is not None:
-                require_cluster(self.cluster, sample.columns, f"row {number + 1}")
-            of_row = completions(row, number, self.columns)
-            result.ids.append((sample.id, len(of_row)))
-            others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
-            if len(of_row) != self.columns.completions_a_row:
-                others[COMPLETIONS_OF_ROW] = len(of_row)
-            for index, one in enumerate(of_row):
-                given = None if one.has_text else WITHOUT_COMPLETION
-                if lacking is not None:
-                    why = str(lacking).partition(";")[0]
-                    given = Verdict.unjudged(f"{NO_REFERENCE}: {why}")
-                batch.append(
-                    generated(
-                        *(self.name, sample, index, one.completion, self.verifiers, given),
-                        label=one.label,
-                        others=others,
-                    )
-                )
-        for position, judged in enumerate(_judged(batch, self.workers, result)):
-            result.tally.add(judged, self.columns_of(self.name), position)
-            result.agreement.add_labelled(judged, position)
-            if self.keep_rows:
-                result.lines.append(unnumbered_line(judged))
-        return result
+    @property
+    def completions_a_row(self) -> int:
+        return self.columns.completions_a_row
 
     @property
     def leaves_out_rows(self) -> bool:
-        """Also where the file repeats each row for each filter."""
         return super().leaves_out_rows or self.columns.filter is not None
 
-    def taking(self, subset: Subset) -> FileJob:
-        """The job of a subset of the problems. UnknownName for an id that no row has."""
-        if not subset.record():
-            return self
-        ids = (self._judgeable(row, number)[0].id for number, row in self._all_rows())
-        return replace(self, chosen={self.name: subset.ids(ids, self.name)})
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        return {self.name: self.verifiers.timeout}
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        return ((self.name, self._sample(row, number)[0].id) for number, row in self._rows())
+
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+        plain = self._plain(row, number)
+        if plain is None:
+            return []
+        sample, lacking = self._sample(plain, number)
+        if not self.takes(self.name, sample.id):
+            return []
+        if self.cluster is not None:
+            require_cluster(self.cluster, sample.columns, f"row {number + 1}")
+        of_row = completions(plain, number, self.columns)
+        others = {SOURCE_ROW: number} if self.leaves_out_rows else {}
+        if len(of_row) != self.completions_a_row:
+            others[COMPLETIONS_OF_ROW] = len(of_row)
+        unjudged = None
+        if lacking is not None:
+            unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(lacking).partition(';')[0]}")
+        return [
+            generated(
+                *(self.name, sample, index, one.completion, self.verifiers),
+                unjudged or (None if one.has_text else WITHOUT_COMPLETION),
+                label=one.label,
+                others=others,
+            )
+            for index, one in enumerate(of_row)
+        ]
 
     def checked(self) -> FileJob:
-        """The job with the name of the completions' field. DataError if no row of the file has a
-        completion, or none a reference: then a field is misnamed."""
-        named = (completion_field(row) for _, row in self._all_rows())
-        field = None if self.columns.completions else next(filter(None, named), None)
-        columns = self.columns if field is None else replace(self.columns, completions=(field,))
-        job = replace(self, columns=columns)
-        for lacks in (
-            job._lacks_reference,
-            job._lacks_completion,
-            job._lacks_group,
-            job._lacks_label,
-        ):
-            faults = (lacks(row, number) for number, row in self._all_rows())
-            first = next(faults, None)
-            if first is not None and all(faults):
-                raise first
+        """The job with the name of the completions' field. DataError if no row of the file has what
+        a field, named or usual, should hold."""
+        job = self
+        if not self.columns.completions:
+            named = filter(None, (completion_field(row) for _, row in self._rows()))
+            job = replace(self, columns=replace(self.columns, completions=tuple(islice(named, 1))))
+        misnamed: dict[str, DataError] = {}
+        for place, (number, row) in enumerate(job._rows()):
+            lacking = dict(job._lacking(row, number))
+            kept = misnamed if place else lacking
+            misnamed = {option: error for option, error in kept.items() if option in lacking}
+            if not misnamed:
+                return job
+        for error in misnamed.values():
+            raise error
         return job
 
-    def _rows(self, chunk: Chunk) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """The numbered rows to read, each with the columns that --data has for its id."""
-        for number, row in enumerate(self.source.rows(chunk), chunk.first):
-            plain = self.columns.plain_row(row)
-            if plain is None:
-                continue
-            if self.joined:
-                plain = {
-                    **_joined(self.joined, self.columns.identifier(plain, number), number),
-                    **plain,
-                }
-            yield number, plain
+    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """The numbered rows of the file that aren't left out."""
+        for chunk in self.source.chunks(0):
+            for number, row in enumerate(self.source.rows(chunk), chunk.first):
+                if (plain := self._plain(row, number)) is not None:
+                    yield number, plain
 
-    def _all_rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return (row for chunk in self.source.chunks(0) for row in self._rows(chunk))
+    def _plain(self, row: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
+        """The row with the columns that --data has for its id; None to leave it out."""
+        plain = self.columns.plain_row(row)
+        if plain is None or not self.joined:
+            return plain
+        return {**_joined(self.joined, self.columns.identifier(plain, number), number), **plain}
 
-    def _lacks_completion(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        found = completions(row, number, self.columns)
-        if any(one.has_text or one.completion.finish_reason == "error" for one in found):
-            return None
-        fields = self.columns.completions
-        where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
-        return missing(row, number, f" has no text in {where}", "--completion-field")
+    def _lacking(self, row: Mapping[str, Any], number: int) -> Iterator[tuple[str, DataError]]:
+        """The options whose fields a row lacks, each with the error."""
+        sample, no_reference = self._sample(row, number)
+        if no_reference is not None:
+            yield "reference", no_reference
+        of_row = completions(row, number, self.columns)
+        if not any(one.has_text or one.completion.finish_reason == "error" for one in of_row):
+            fields = self.columns.completions
+            where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
+            option = "--completion-field"
+            yield option, missing(row, number, f" has no text in {where}", option)
+        for name in self.group_by.get(self.name, ()):
+            if name not in sample.columns:
+                yield "--group-by", missing(row, number, f" has no {name!r}", "--group-by")
+                break
+        for name in self.columns.labels:
+            if field_value(row, name) is None:
+                option = "--label-field"
+                yield option, missing(row, number, f" has nothing in {name!r}", option)
+                break
 
-    def _lacks_reference(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        return self._judgeable(row, number)[1]
-
-    def _lacks_label(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        lacking = [name for name in self.columns.labels if field_value(row, name) is None]
-        what = f" has nothing in {lacking[0]!r}" if lacking else ""
-        return missing(row, number, what, "--label-field") if lacking else None
-
-    def _lacks_group(self, row: Mapping[str, Any], number: int) -> DataError | None:
-        known = self._judgeable(row, number)[0].columns
-        lacking = [name for name in self.group_by if name not in known]
-        return missing(row, number, f" has no {lacking[0]!r}", "--group-by") if lacking else None
-
-    def columns_of(self, task: str) -> Sequence[str]:
-        """The columns that the figures need."""
-        return (*self.group_by, *filter(None, [self.cluster]))
-
-    def _judgeable(self, row: Mapping[str, Any], number: int) -> tuple[Sample, NoReference | None]:
-        """A row's sample, and the error if it has no reference."""
-        try:
-            return self._sample(row, number), None
-        except NoReference as error:
-            identifier = self.columns.identifier(row, number)
-            return Sample("", id=identifier, columns=row), error
-
-    def _sample(self, row: Mapping[str, Any], number: int) -> Sample:
-        """A row's sample. NoReference if the row lacks its reference or a column of the task."""
+    def _sample(self, row: Mapping[str, Any], number: int) -> tuple[Sample, DataError | None]:
+        """A row's sample, and the error if it lacks its reference or a column of the task."""
         identifier = self.columns.identifier(row, number)
         if self.samples:
             sample = _joined(self.samples, identifier, number)
-            return replace(sample, columns={**row, **sample.columns})
-        if self.columns.reference is None and self.task is not None:
-            try:
-                sample = self.task.sample(row, number)
-            except DataError as error:
-                raise NoReference(str(error)) from error
-            return replace(sample, id=identifier) if self.columns.id else sample
-        texts = references(row, number, self.columns, self.verifiers.strict)
-        return Sample(texts[0], id=identifier, columns=row, references=texts[1:])
+            return replace(sample, columns={**row, **sample.columns}), None
+        task = self.task if self.columns.reference is None else None
+        try:
+            if task is not None:
+                sample = task.sample(row, number)
+                return replace(sample, id=identifier) if self.columns.id else sample, None
+            texts = references(row, number, self.columns, self.verifiers.strict)
+            return Sample(texts[0], id=identifier, columns=row, references=texts[1:]), None
+        except DataError as error:
+            if task is None and not isinstance(error, NoReference):
+                raise
+            return Sample("", id=identifier, columns=row), error
 
 
 Joined = TypeVar("Joined")
@@ -293,68 +317,45 @@ def _joined(by_id: Mapping[str, Joined], identifier: str, number: int) -> Joined
     return by_id[identifier]
 
 
-@dataclass(frozen=True)
-class RunJob(_JobOptions):
+@dataclass(frozen=True, kw_only=True)
+class RunJob(Job):
     """Judge a run's completions again; each row stores its earlier verdict as `before`."""
 
+    is_numbered = True
     source: JsonLines
     verifiers: Mapping[str, TaskVerifiers]
-    group_by: Mapping[str, tuple[str, ...]]
-    dropped: frozenset[int] = frozenset()
-    """Numbers of the rows that a later row with the same key replaces."""
 
-    def taking(self, subset: Subset) -> RunJob:
-        """The job of a subset of each task's problems. UnknownName for an id that no row has."""
-        if not subset.record():
-            return self
-        ids: dict[str, dict[str, None]] = {task: {} for task in self.verifiers}
+    @property
+    def timeouts(self) -> dict[str, float | None]:
+        return {name: verifiers.timeout for name, verifiers in self.verifiers.items()}
+
+    def problems(self) -> Iterator[tuple[str, str]]:
         for chunk in self.source.chunks(0):
-            for _, row in self._rows(chunk):
-                ids[row.task][row.id] = None
-        chosen = {task: subset.ids(known, task) for task, known in ids.items()}
-        return replace(self, chosen=chosen)
+            for number, fields in enumerate(self.source.rows(chunk), chunk.first):
+                row = self._row(fields, number)
+                yield row.task, row.id
 
-    def __call__(self, chunk: Chunk) -> ChunkResult:
-        """Judge the rows of a chunk again."""
-        rows = [row for number, row in self._rows(chunk) if number not in self.dropped]
-        result = ChunkResult()
-        judged = _judged([self._generated(row) for row in rows], self.workers, result)
-        by_key = {row.key: row for row in judged}
-        for row in (by_key[earlier.key] for earlier in rows):
-            result.tally.add(row, self.columns_of(row.task))
-            result.agreement.add(row, row.earlier)
-            if self.keep_rows:
-                result.lines.append(as_line(row.as_json()))
-        return result
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+        stored = self._row(row, number)
+        if not self.takes(stored.task, stored.id):
+            return []
+        if self.leaves_out_rows:
+            stored = replace(stored, others={**stored.others, SOURCE_ROW: number})
+        before = BriefVerdict(stored.verdict.correct, stored.verdict.answer)
+        judged, verifiers = partial(replace, stored, before=before), self.verifiers[stored.task]
+        return [Generated(stored.generated, stored.prompt or "", stored.sample, verifiers, judged)]
 
-    def columns_of(self, task: str) -> Sequence[str]:
-        """The columns that a task's figures need."""
-        return (*self.group_by[task], *filter(None, [self.cluster]))
-
-    def _rows(self, chunk: Chunk) -> Iterable[tuple[int, CompletionRow]]:
-        for number, fields in enumerate(self.source.rows(chunk), chunk.first):
-            place = f"{self.source.path}, line {number + 1}"
-            row = CompletionRow.from_json(fields, place)
-            if row.task not in self.verifiers:
-                raise RunMismatch(
-                    f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
-                    "restore run.json, or remove the row"
-                )
-            if self.cluster is not None:
-                require_cluster(self.cluster, row.columns, place)
-            if not self.leaves_out_rows:
-                yield number, row
-            elif self._takes(row.task, row.id):
-                yield number, replace(row, others={**row.others, SOURCE_ROW: number})
-
-    def _generated(self, row: CompletionRow) -> Generated:
-        before = BriefVerdict(row.verdict.correct, row.verdict.answer)
-        judged = partial(replace, row, before=before)
-        verifiers = self.verifiers[row.task]
-        return Generated(row.generated, row.prompt or "", row.sample, verifiers, judged)
-
-
-Job = FileJob | RunJob
+    def _row(self, fields: Mapping[str, Any], number: int) -> CompletionRow:
+        place = f"{self.source.path}, row {number + 1}"
+        row = CompletionRow.from_json(fields, place)
+        if row.task not in self.verifiers:
+            raise RunMismatch(
+                f"{place} belongs to the task {row.task!r}, which the run's run.json lacks; "
+                "restore run.json, or remove the row"
+            )
+        if self.cluster is not None:
+            require_cluster(self.cluster, row.columns, place)
+        return row
 
 
 def pickled_job(job: Job, where: str) -> bytes:
@@ -366,16 +367,6 @@ def pickled_job(job: Job, where: str) -> bytes:
             f"the verifier can't be sent to {where}: {type(error).__name__}: {error}; "
             "it must not hold open files, locks or the like"
         ) from error
-
-
-def _judged(
-    batch: Sequence[Generated], workers: int | None, result: ChunkResult
-) -> Sequence[CompletionRow]:
-    """The judged rows of a batch; `result` gets the counts of verdicts that had more time."""
-    rows = judged_rows(batch, workers)
-    result.limits.add(take_limit_counts())
-    result.judges = take_judge_uses()
-    return rows
 
 
 def pickled_result(job: Callable[[Chunk], ChunkResult], chunk: Chunk) -> bytes:

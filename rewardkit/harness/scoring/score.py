@@ -26,9 +26,7 @@ from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import (
     COMPLETIONS_OF_ROW,
     ChunkResult,
-    FileJob,
     Job,
-    RunJob,
     judge_in_processes,
 )
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
@@ -84,14 +82,9 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
         folder = RunFolder(plan.output_dir)
         with folder.opened(plan.fingerprint, overwrite=plan.overwrite):
             summaries = scoring.judge_into(folder)
-    totals = scoring.totals
+    tally, limits = scoring.totals.tally, scoring.totals.limits
     return ScoreResult(
-        summaries,
-        totals.agreement,
-        totals.limits,
-        totals.tally.first_error,
-        totals.tally.gaps,
-        scoring.judges(),
+        summaries, tally.agreement, limits, tally.first_error, tally.gaps, scoring.judges()
     )
 
 
@@ -138,11 +131,23 @@ class _Scoring:
         return summaries
 
     def judge(self, write: Callable[[Sequence[bytes]], None] = lambda lines: None) -> None:
-        """Judge the rows that aren't done."""
-        self._reporter.started(self._plan.job.source.size)
+        """Judge the rows that aren't done; a large file on all cores."""
+        job = self._plan.job
+        chunks = job.source.chunks(self._done)
+        large = job.source.size >= SPREAD_FROM
+        processes = self._plan.processes or (available_cores() if large else 1)
+        if self._spread is not None:
+            results = self._spread(replace(job, workers=1), chunks)
+        elif processes == 1:
+            results = ((chunk, job(chunk)) for chunk in chunks)
+        else:
+            results = judge_in_processes(replace(job, workers=1), chunks, processes)
+        self._reporter.started(job.source.size)
         try:
-            for chunk, result in self._results():
-                self._number(result)
+            for chunk, result in results:
+                if not job.is_numbered:
+                    firsts = [(self._numbering.first(*row), row[1]) for row in result.ids]
+                    result.number([first + at for first, count in firsts for at in range(count)])
                 write(result.lines)
                 self.totals.extend(result)
                 self._reporter.judged(len(result.tally), chunk.end)
@@ -151,82 +156,44 @@ class _Scoring:
 
     def summaries(self, samples: Path | None = None) -> dict[str, TaskSummary]:
         """The figures of all rows. DataError if there are none; only a shard may be empty."""
-        plan, tally = self._plan, self.totals.tally
-        if not len(tally) and plan.job.shard is None:
+        job, tally = self._plan.job, self.totals.tally
+        if not len(tally) and job.shard is None:
             raise DataError("there is nothing to judge: the file holds no rows")
         return summarise_tally(
-            *(tally, plan.tasks, plan.group_by, plan.timeouts),
+            *(tally, self._plan.tasks, job.group_by, job.timeouts),
             samples=samples,
-            cluster=plan.job.cluster,
+            cluster=job.cluster,
         )
 
-    def _results(self) -> Iterator[tuple[Chunk, ChunkResult]]:
-        """Each chunk with its result, in order; a large file is judged on all cores."""
-        job = self._plan.job
-        chunks = job.source.chunks(self._done)
-        if self._spread is not None:
-            return self._spread(replace(job, workers=1), chunks)
-        large = job.source.size >= SPREAD_FROM
-        processes = self._plan.processes or (available_cores() if large else 1)
-        if processes == 1:
-            return ((chunk, job(chunk)) for chunk in chunks)
-        return judge_in_processes(replace(job, workers=1), chunks, processes)
-
-    def _number(self, result: ChunkResult) -> None:
-        job = self._plan.job
-        if isinstance(job, FileJob):
-            firsts = [(self._numbering.first(*row), row[1]) for row in result.ids]
-            result.number(
-                job.name, [first + offset for first, count in firsts for offset in range(count)]
-            )
-
     def _resume(self, folder: RunFolder) -> None:
-        """Count the stored rows, and skip the rows of the file that they came from."""
-        totals = self.totals
-        rows_done, last = 0, None
-        for stored in self._stored(folder):
-            rows_done, last = rows_done + 1, stored[-1]
-            self._numbering.first(last.id, len(stored))
-            for row in stored:
-                totals.tally.add(row, self._plan.job.columns_of(row.task))
-                totals.agreement.add_labelled(row)
-        folder.keep_rows(len(totals.tally))
-        if last is not None:
-            self._done = self._rows_done(last, rows_done, folder)
-            self._reporter.resumed(len(totals.tally))
+        """Count the stored rows, and skip the rows of the file that they came from.
 
-    def _stored(self, folder: RunFolder) -> Iterator[list[CompletionRow]]:
-        """The stored completions of each row of the file of which all are stored."""
-        job = self._plan.job
-        usual = job.columns.completions_a_row if isinstance(job, FileJob) else 1
-        stored: list[CompletionRow] = []
-        for number, row in enumerate(read_samples(folder.path)):
-            if row.task not in self._plan.group_by:
+        Of a row of the file that isn't stored whole, what is stored is judged again.
+        """
+        job, place = self._plan.job, folder.path / SAMPLES
+        known, of_row = job.timeouts.keys(), list[CompletionRow]()
+        for line, row in enumerate(read_samples(folder.path), 1):
+            if row.task not in known:
                 raise RunMismatch(
-                    f"{folder.path / SAMPLES}, line {number + 1} belongs to the task "
-                    f"{row.task!r}, which this scoring doesn't judge; use --overwrite to start "
-                    "again"
+                    f"{place}, line {line} belongs to the task {row.task!r}, which this scoring "
+                    "doesn't judge; use --overwrite to start again"
                 )
-            stored.append(row)
-            if len(stored) == row.others.get(COMPLETIONS_OF_ROW, usual):
-                yield stored
-                stored = []
-
-    def _rows_done(self, last: CompletionRow, done: int, folder: RunFolder) -> int:
-        """The rows of the file up to the `last` stored row; `done` of them are stored."""
-        job = self._plan.job
-        if job.leaves_out_rows:
-            number = last.others.get(SOURCE_ROW)
+            of_row.append(row)
+            if len(of_row) != row.others.get(COMPLETIONS_OF_ROW, job.completions_a_row):
+                continue
+            number = row.others.get(SOURCE_ROW) if job.leaves_out_rows else self._done
             if not isinstance(number, int):
                 raise RunMismatch(
-                    f"the last line of {folder.path / SAMPLES} has no {SOURCE_ROW}; use "
-                    "--overwrite to start again"
+                    f"{place}, line {line} has no {SOURCE_ROW}; use --overwrite to start again"
                 )
-            return number + 1
-        if isinstance(job, RunJob):
-            for dropped in sorted(job.dropped):
-                done += dropped < done
-        return done
+            self._done = number + 1
+            self._numbering.first(row.id, len(of_row))
+            for stored in of_row:
+                self.totals.tally.add(stored, job.columns_of(stored.task))
+            of_row = []
+        folder.keep_rows(len(self.totals.tally))
+        if self._done:
+            self._reporter.resumed(len(self.totals.tally))
 
 
 class Numbering:
@@ -244,22 +211,16 @@ class Numbering:
     def first(self, identifier: str, completions: int = 1) -> int:
         """The index of the first completion of the next row, which has this id."""
         row = len(self._of_own_number)
-        counted = self._counts.get(identifier, 0)
-        index = counted + self._count_of_row(identifier)
+        counted = index = self._counts.get(identifier, 0)
+        if identifier.isdecimal() and len(identifier) <= 18:
+            named = int(identifier)  # may be a row whose id is its own number
+            if named < row and str(named) == identifier:
+                index += self._of_own_number[named]
         is_own_number = identifier == str(row) and completions < 256
         self._of_own_number.append(completions if is_own_number else 0)
         if not is_own_number:
             self._counts[identifier] = counted + completions
         return index
-
-    def _count_of_row(self, identifier: str) -> int:
-        """The completions of the row whose number is this id, if its id is its own number."""
-        if not identifier.isdecimal() or len(identifier) > 18:
-            return 0
-        row = int(identifier)
-        if row >= len(self._of_own_number) or str(row) != identifier:
-            return 0
-        return self._of_own_number[row]
 
 
 def stored_rows(samples: Path, task: str) -> list[CompletionRow]:
@@ -308,13 +269,12 @@ def summarise_tally(
         task = tasks.get(name)
         same = same_to(task, timeouts[name]) if task else same_text
         example = tally.examples.get(name)
-        summaries[name] = summarise(
-            rows, group_by[name], same=same, example=example, cluster=cluster
-        )
+        columns = group_by.get(name, ())
+        summaries[name] = summarise(rows, columns, same=same, example=example, cluster=cluster)
         if samples and task and extras(task).figures:
             figures = task_figures(task, stored_rows(samples, name))
             summaries[name] = replace(summaries[name], figures=figures)
     for (name, second), agreement in tally.seconds.items():
         figures = (*summaries[name].figures, *agreement.tables(name, second))
         summaries[name] = replace(summaries[name], figures=figures)
-    return {name: summaries[name] for name in group_by if name in summaries}
+    return {name: summaries[name] for name in timeouts if name in summaries}

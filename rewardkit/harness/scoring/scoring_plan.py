@@ -21,6 +21,7 @@ from rewardkit.harness.results.data_files import (
     open_sources,
 )
 from rewardkit.harness.results.model_folder import hash_file
+from rewardkit.harness.results.rollouts import find_rollouts, rollout_files
 from rewardkit.harness.results.run_folder import RUN, RunFolder, Shard
 from rewardkit.harness.runs.fingerprint import data_hash, verifier_identities
 from rewardkit.harness.runs.judging_thread import (
@@ -31,7 +32,7 @@ from rewardkit.harness.runs.judging_thread import (
 )
 from rewardkit.harness.runs.options import task_with_arguments, verifiers_named_in
 from rewardkit.harness.runs.subset import Subset
-from rewardkit.harness.scoring.jobs import FileJob, RunJob
+from rewardkit.harness.scoring.jobs import FileJob, Job, RunJob
 from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.tasks.defined.definition import definition_of, plain_definition
 from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
@@ -66,11 +67,9 @@ class VerifierChoice:
     opinions: Mapping[str, Any] = field(default_factory=dict)
     """The fields of `SecondOpinions` that are set."""
 
-    def __post_init__(self) -> None:
-        named = [
-            name for name in (self.task, self.verifier, self.verifier_field) if name is not None
-        ]
-        if len(named) != 1:
+    def check(self) -> None:
+        """UsageError unless one of a task, a verifier and a column of verifiers is named."""
+        if sum(one is not None for one in (self.task, self.verifier, self.verifier_field)) != 1:
             raise UsageError(
                 "name the verifier: give --task NAME, --verifier NAME or --verifier-field COLUMN"
             )
@@ -80,36 +79,48 @@ class VerifierChoice:
         """The name of the figures."""
         return self.task or self.verifier or self.verifier_field or ""
 
+    def completed(self, source: Source) -> VerifierChoice:
+        """The choice with the contents of its task's TOML file, or with the verifiers that the rows
+        of the data file name. UsageError for parameters of a task that takes none."""
+        self.check()
+        if self.task_args:
+            task_with_arguments((self.task,) if self.task else (), self.task_args)
+        if self.task is not None and self.task.endswith(".toml"):
+            definition = load_task_file(self.task).definition
+            return replace(self, task=definition.name, definition=plain_definition(definition))
+        if self.verifier_field is None:
+            return self
+        rows = (row for chunk in source.chunks(0) for row in source.rows(chunk))
+        return replace(self, names=verifiers_named_in(rows, self.verifier_field))
+
     def resolve(self, reading: str | None = None) -> tuple[TaskVerifiers, Task | None]:
         """The verifiers, and the task if one is named."""
-        task, thinking = self._task(), self.thinking
-        if task is None:
-            verifiers = TaskVerifiers(self._verifier(), None, None, thinking, self.timeout)
+        installed, thinking = registry.installed(), self.thinking
+        task: Task | None = None
+        if self.task is None:
+            verifier: Verifier
+            if self.verifier_field is None:
+                verifier = installed.verifier(self.name, **self.parameters)
+            else:
+                own = parameters_by_verifier(self.parameters, self.names)
+                by_name = {
+                    name: installed.verifier(name, **own.get(name, {})) for name in self.names
+                }
+                verifier = ByRow(self.verifier_field, by_name)
+            verifiers = TaskVerifiers(verifier, None, None, thinking, self.timeout)
         else:
+            if self.definition:
+                named = f"task {self.task!r}"
+                task = DefinedTask(definition_of(self.definition, named, name=self.task))
+            else:
+                task = installed.task(self.task, **self.task_args)
             if isinstance(task, DefinedTask):
                 thinking = thinking or task.definition.thinking or None
-            own = verifiers_of_task(task, reading, thinking, self.timeout)
-            verifiers = self._with_parameters(own)
+            verifiers = verifiers_of_task(task, reading, thinking, self.timeout)
+            verifiers = self._with_parameters(verifiers)
         tags = (self.thinking_tags[0], self.thinking_tags[1]) if self.thinking_tags else None
         verifiers = replace(verifiers, thinking_tags=tags)
         return SecondOpinions(**self.opinions).added_to(verifiers), task
-
-    def _task(self) -> Task | None:
-        if self.task is None:
-            return None
-        if self.definition:
-            named = f"task {self.task!r}"
-            return DefinedTask(definition_of(self.definition, named, name=self.task))
-        return registry.installed().task(self.task, **self.task_args)
-
-    def _verifier(self) -> Verifier:
-        """The verifier of all rows, or of the verifiers that the rows name."""
-        verifier = registry.installed().verifier
-        if self.verifier_field is None:
-            return verifier(self.name, **self.parameters)
-        parameters = parameters_by_verifier(self.parameters, self.names)
-        by_name = {name: verifier(name, **parameters.get(name, {})) for name in self.names}
-        return ByRow(self.verifier_field, by_name)
 
     def _with_parameters(self, own: TaskVerifiers) -> TaskVerifiers:
         """The task's own verifiers with the parameters; the flexible one takes a few of them."""
@@ -123,36 +134,6 @@ class VerifierChoice:
             }
             flexible = with_parameters(type(flexible).__name__, flexible, shared)
         return replace(own, strict=strict, flexible=flexible)
-
-
-def completed_choice(choice: VerifierChoice, source: Source) -> VerifierChoice:
-    """Return the choice with the contents of its task's TOML file, or with the verifiers that the
-    rows of the data file name. UsageError for parameters of a task that takes none."""
-    if choice.task_args:
-        task_with_arguments((choice.task,) if choice.task else (), choice.task_args)
-    if choice.task is not None and choice.task.endswith(".toml"):
-        definition = load_task_file(choice.task).definition
-        return replace(choice, task=definition.name, definition=plain_definition(definition))
-    if choice.verifier_field is None:
-        return choice
-    rows = (row for chunk in source.chunks(0) for row in source.rows(chunk))
-    names = verifiers_named_in(rows, choice.verifier_field)
-    return replace(choice, names=names)
-
-
-def file_fingerprint(*paths: Path) -> dict[str, str]:
-    """Hashes of the whole files, at a second or less per GB, and the version of rewardkit."""
-    return {"file": " ".join(map(hash_file, paths)), "rewardkit": __version__}
-
-
-def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
-    """The verifiers with their parameters, and what they read of thinking and the timeout if they
-    are set."""
-    names = ("thinking", "thinking_tags", "timeout")
-    limits = {key: getattr(verifiers, key) for key in names}
-    of_verifiers = verifier_identities(verifiers)
-    of_verifiers |= {key: str(value) for key, value in limits.items() if value}
-    return {f"{name}.{key}": value for key, value in of_verifiers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,141 +153,146 @@ class ScoreOutput:
         if self.shard and self.output_dir is None:
             raise UsageError("--shard writes into a folder that all shards share: --output-dir")
 
-    @property
-    def folder(self) -> Path | None:
-        """The folder to write into: the shard's, or the run's own."""
-        if self.output_dir is None or self.shard is None:
-            return self.output_dir
-        return self.shard.folder(self.output_dir)
-
 
 @dataclass(frozen=True)
 class ScorePlan:
     """Everything that decides a scoring."""
 
-    job: FileJob | RunJob
-    group_by: Mapping[str, tuple[str, ...]]
-    """The tasks or verifiers, in the order of their figures, with the columns to group by."""
+    job: Job
     tasks: Mapping[str, Task] = field(default_factory=dict)
-    """The tasks among them."""
+    """The tasks among what is judged."""
     output_dir: Path | None = None
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
+    """What run.json holds."""
     overwrite: bool = False
     warnings: Sequence[str] = ()
     """What is suspicious about the files."""
     processes: int | None = None
     """None: one for each core if the file is large, else this process alone."""
 
-    def stored(
-        self, output: ScoreOutput, fingerprint: Mapping[str, Any], record: Mapping[str, Any]
-    ) -> ScorePlan:
-        """The plan with the folder for its rows and figures, and what its run.json holds."""
-        shard = {"shard": output.shard.record("score")} if output.shard else {}
-        subset = output.subset.record()
-        settings = {**record.get("settings", {}), **subset, "cluster": self.job.cluster}
-        return replace(
-            self,
-            output_dir=output.folder,
-            fingerprint={**fingerprint, **subset},
-            record={"command": list(output.command), **shard, **record, "settings": settings},
-            overwrite=output.overwrite,
-        )
-
     @property
-    def timeouts(self) -> dict[str, float | None]:
-        """The seconds for a verdict of each task or verifier; None: its own."""
-        of = self.job.verifiers
-        return {
-            name: (of if isinstance(of, TaskVerifiers) else of[name]).timeout
-            for name in self.group_by
-        }
-
-
-def refuse_own_folder(path: Path, output_dir: Path) -> None:
-    """Raise UsageError if the output folder is the folder to score."""
-    folder = path if path.is_dir() else path.parent
-    if os.path.realpath(output_dir) == os.path.realpath(folder):
-        raise UsageError(
-            f"{output_dir} is the folder of the completions to score; choose another --output-dir"
-        )
+    def is_run(self) -> bool:
+        """Whether a run's completions are judged again."""
+        return isinstance(self.job, RunJob)
 
 
 def plan_scoring(
-    path: Path,
-    choice: VerifierChoice,
-    columns: FileFields,
-    output: ScoreOutput,
+    paths: Sequence[Path],
+    choice: VerifierChoice | None = None,
+    columns: FileFields | None = None,
+    output: ScoreOutput | None = None,
     *,
-    more: Sequence[Path] = (),
     data: str | None = None,
     format: str | None = None,
     group_by: Sequence[str] = (),
     skip_bad: int = 0,
 ) -> ScorePlan:
-    """Plan to score a file, and `more` as if they were one.
+    """Plan to score files as if they were one, a training's folder, or a run's folder.
 
-    `data` holds the problems of the task, or further columns, if the files have only ids. `format`
-    names the program that wrote the rows; `skip_bad` lines that aren't JSON objects are left out.
-    Raises DataError if no row has what the fields name.
+    A run's completions are judged again by the installed verifiers of its tasks: of the choice only
+    what replaces the run's own thinking, timeout and second opinions counts. The other arguments
+    are about files: `data` holds the problems of the task, or further columns, if the files have
+    only ids, `format` names the program that wrote the rows, and `skip_bad` lines that aren't JSON
+    objects are left out. Raises DataError if no row has what the fields name, and RunMismatch for a
+    folder without a run.
     """
-    source = open_sources([path, *more])
+    choice, output = choice or VerifierChoice(), output or ScoreOutput()
+    if (folder := output.output_dir) is not None:
+        given = paths[0] if paths[0].is_dir() else paths[0].parent
+        if os.path.realpath(folder) == os.path.realpath(given):
+            raise UsageError(
+                f"{folder} is the folder of the completions to score; choose another --output-dir"
+            )
+    if rollouts := find_rollouts(paths[0]):
+        paths = rollout_files(rollouts)
+    if paths[0].is_dir():
+        plan = _plan_run(paths[0], choice, output)
+    else:
+        columns = columns or FileFields()
+        plan = _plan_files(paths, choice, columns, output, data, format, group_by, skip_bad)
+    if folder is None:
+        return plan
+    shard = {"shard": output.shard.record("score")} if output.shard else {}
+    subset = output.subset.record()
+    settings = {**plan.record.get("settings", {}), **subset, "cluster": plan.job.cluster}
+    return replace(
+        plan,
+        output_dir=output.shard.folder(folder) if output.shard else folder,
+        fingerprint={**plan.fingerprint, **subset},
+        record={"command": list(output.command), **shard, **plan.record, "settings": settings},
+        overwrite=output.overwrite,
+    )
+
+
+def _plan_files(
+    paths: Sequence[Path],
+    choice: VerifierChoice,
+    columns: FileFields,
+    output: ScoreOutput,
+    data: str | None,
+    format: str | None,
+    group_by: Sequence[str],
+    skip_bad: int,
+) -> ScorePlan:
+    source = open_sources(paths)
     warnings = [*_pooled_models(source)]
     if skip_bad:
         source, damaged = source.without_damaged(skip_bad)
         warnings += damaged
-    choice = completed_choice(choice, source)
+    choice = choice.completed(source)
+    name = choice.name
     verifiers, task = choice.resolve()
-    columns = fields_of(columns, format, source, has_task=task is not None)
+    first = next((row for chunk in source.chunks(0) for row in source.rows(chunk)), {})
+    fields = columns.in_format(format, first)
+    if task and fields.format == "lm-eval":  # a task reads the problem's columns, not its target
+        fields = replace(fields, reference=columns.reference)
     problems = task.load(data=data, split=None, seed=0) if task and data is not None else []
-    samples = {sample.id: sample for sample in problems}
     rows = enumerate(iterate_rows(data)) if data is not None and task is None else ()
-    by_id = replace(columns, id=None)
-    job = FileJob(
-        source,
-        choice.name,
-        verifiers,
-        columns,
-        task,
-        samples,
-        {by_id.identifier(row, number): row for number, row in rows},
-        group_by,
+    by_id = replace(fields, id=None)
+    checked = FileJob(
+        source=source,
+        name=name,
+        verifiers=verifiers,
+        columns=fields,
+        task=task,
+        samples={sample.id: sample for sample in problems},
+        joined={by_id.identifier(row, number): row for number, row in rows},
+        group_by={name: tuple(group_by)},
         keep_rows=output.output_dir is not None,
         shard=output.shard,
         cluster=output.cluster,
     ).checked()
-    job = job.taking(output.subset)
+    job = checked.taking(output.subset)
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
-        job = replace(job, group_by=task.group_by)
-    grouped = {choice.name: tuple(job.group_by)}
-    plan = ScorePlan(job, grouped, {choice.name: task} if task else {}, warnings=warnings)
+        job = replace(job, group_by={name: tuple(task.group_by)})
+    plan = ScorePlan(job, {name: task} if task else {}, warnings=warnings)
     if output.output_dir is None:
         return plan
-    refuse_own_folder(path, output.output_dir)
+    hashed = {}
+    if data is not None:
+        hashed = {"data_hash": data_hash(problems) if problems else hash_file(Path(data))}
     task_record = {
-        "group_by": list(job.group_by),
+        "group_by": list(job.group_by[name]),
         "judging": asdict(choice),
         **isolation_of(verifiers.strict),
-    }
-    if samples:
-        task_record["data_hash"] = data_hash(list(samples.values()))
-    elif data is not None:
-        task_record["data_hash"] = hash_file(Path(data))
-    fingerprint = {
-        **file_fingerprint(path, *more),
-        **verifier_fingerprint(choice.name, verifiers),
-        "columns": asdict(job.columns),
-        "data": task_record.get("data_hash"),
-        **({"skip_bad": skip_bad} if skip_bad else {}),
+        **hashed,
     }
     settings = {
-        "model": ", ".join(one.name for one in (path, *more)),
-        "file": ", ".join(map(str, (path, *more))),
-        "columns": asdict(job.columns),
+        "model": ", ".join(path.name for path in paths),
+        "file": ", ".join(map(str, paths)),
+        "columns": asdict(checked.columns),
         "data": data,
     }
-    record = {"settings": settings, "tasks": {choice.name: task_record}}
-    return plan.stored(output, fingerprint, record)
+    fingerprint = {
+        **file_fingerprint(*paths),
+        **verifier_fingerprint(name, verifiers),
+        "columns": settings["columns"],
+        "data": hashed.get("data_hash"),
+        **({"skip_bad": skip_bad} if skip_bad else {}),
+    }
+    record = {"settings": settings, "tasks": {name: task_record}}
+    return replace(plan, fingerprint=fingerprint, record=record)
 
 
 MODEL_FIELDS = ("model", "model_name", "model_id", "response.body.model")
@@ -329,34 +315,7 @@ def _pooled_models(source: Source) -> Iterator[str]:
         )
 
 
-def fields_of(
-    columns: FileFields, format: str | None, source: Source, *, has_task: bool
-) -> FileFields:
-    """The fields to read: those of the named format, or of the first row's, where none is named.
-
-    A task reads the problem's own columns in lm-eval's logs, not its target.
-    """
-    first = next((row for chunk in source.chunks(0) for row in source.rows(chunk)), {})
-    found = columns.in_format(format, first)
-    if has_task and found.format == "lm-eval":
-        return replace(found, reference=columns.reference)
-    return found
-
-
-def plan_rescoring(
-    path: Path,
-    output: ScoreOutput,
-    *,
-    thinking: Thinking | None = None,
-    thinking_tags: ThinkingTags | None = None,
-    timeout: float | None = None,
-    opinions: Mapping[str, Any] | None = None,
-) -> ScorePlan:
-    """Plan to judge a run's completions again, with the installed verifiers of its tasks.
-
-    `thinking` replaces what the run read of thinking blocks, `thinking_tags` its tags, `timeout`
-    its seconds for a verdict, `opinions` its second opinions.
-    """
+def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScorePlan:
     record = RunFolder(path).read_record()
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
@@ -364,40 +323,49 @@ def plan_rescoring(
         raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or name {path.parent}")
-    given = {
-        "thinking": thinking,
-        "thinking_tags": thinking_tags,
-        "timeout": timeout,
-        "opinions": opinions,
-    }
-    replaced = {name: value for name, value in given.items() if value}
-    task_records = {name: {**one, **replaced} for name, one in record.get("tasks", {}).items()}
-    resolved = {name: resolve_task(path, name, one) for name, one in task_records.items()}
+    replaced = {name: value for name in REPLACING if (value := getattr(choice, name))}
+    task_records = {name: {**own, **replaced} for name, own in record.get("tasks", {}).items()}
+    resolved = {name: resolve_task(path, name, own) for name, own in task_records.items()}
     verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
-    tasks = {name: task for name, (_, task) in resolved.items() if task}
-    group_by = {name: tuple(one.get("group_by", ())) for name, one in task_records.items()}
     job = RunJob(
-        JsonLines(path / SAMPLES),
-        verifiers,
-        group_by,
-        replaced_rows(path),
+        source=JsonLines(path / SAMPLES, damaged=frozenset(row + 1 for row in replaced_rows(path))),
+        verifiers=verifiers,
+        group_by={name: tuple(own.get("group_by", ())) for name, own in task_records.items()},
         keep_rows=output.output_dir is not None,
         shard=output.shard,
         cluster=output.cluster or record.get("settings", {}).get("cluster"),
     ).taking(output.subset)
-    plan = ScorePlan(job, group_by, tasks)
+    plan = ScorePlan(job, {name: task for name, (_, task) in resolved.items() if task})
     if output.output_dir is None:
         return plan
-    refuse_own_folder(path, output.output_dir)
     fingerprint = file_fingerprint(path / SAMPLES)
     for name, of_task in verifiers.items():
         fingerprint |= verifier_fingerprint(name, of_task)
     again: dict[str, Any] = {"judged_again": str(path)}
     again |= {name: record[name] for name in ("settings", "backend") if name in record}
     again["tasks"] = {
-        name: {**one, **isolation_of(verifiers[name].strict)} for name, one in task_records.items()
+        name: {**own, **isolation_of(verifiers[name].strict)} for name, own in task_records.items()
     }  # this machine may reach another level than the run's
-    return plan.stored(output, fingerprint, again)
+    return replace(plan, fingerprint=fingerprint, record=again)
+
+
+REPLACING = ("thinking", "thinking_tags", "timeout", "opinions")
+"""What a scoring may set otherwise than the run whose completions it judges again."""
+
+
+def file_fingerprint(*paths: Path) -> dict[str, str]:
+    """Hashes of the whole files, at a second or less per GB, and the version of rewardkit."""
+    return {"file": " ".join(map(hash_file, paths)), "rewardkit": __version__}
+
+
+def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
+    """The verifiers with their parameters, and what they read of thinking and the timeout if they
+    are set."""
+    names = ("thinking", "thinking_tags", "timeout")
+    limits = {key: getattr(verifiers, key) for key in names}
+    of_verifiers = verifier_identities(verifiers)
+    of_verifiers |= {key: str(value) for key, value in limits.items() if value}
+    return {f"{name}.{key}": value for key, value in of_verifiers.items()}
 
 
 def resolve_task(
@@ -406,10 +374,10 @@ def resolve_task(
     """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
     own = {key: task_record[key] for key in ("definition", "task_args") if key in task_record}
     judging = task_record.get("judging", {"task": name, **own})
-    replacing = ("thinking", "thinking_tags", "timeout", "opinions")
-    replaced = {key: task_record[key] for key in replacing if task_record.get(key)}
+    replaced = {key: task_record[key] for key in REPLACING if task_record.get(key)}
     try:
         choice = VerifierChoice(**{**judging, **replaced})
+        choice.check()
     except (TypeError, UsageError) as error:
         raise RunMismatch(
             f"{path / RUN} doesn't say what judges {name!r}: {error}; restore it, or score "

@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import cast
@@ -14,7 +14,7 @@ from typing import cast
 from rewardkit.harness.results.agreement import Agreement
 from rewardkit.harness.results.broken import Example
 from rewardkit.harness.results.completion_row import CompletionRow
-from rewardkit.harness.results.rates import RowColumns, RowKind
+from rewardkit.harness.results.rates import Numbers, RowKind, kind_of
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
 from rewardkit.records import Failure, Verdict
 
@@ -33,18 +33,8 @@ class Gaps:
     """By the start of their verdicts' message, one of GAPS."""
     ids: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, row: CompletionRow) -> None:
-        """Count a row that has such a verdict."""
-        for gap in GAPS:
-            if row.verdict.message.startswith(gap):
-                self._add(gap, 1, [row.id])
-
-    def extend(self, other: Gaps) -> None:
-        """Add the counts of another."""
-        for gap, count in other.counts.items():
-            self._add(gap, count, other.ids[gap])
-
-    def _add(self, gap: str, count: int, ids: Sequence[str]) -> None:
+    def add(self, gap: str, count: int, ids: Sequence[str]) -> None:
+        """Count completions that have such a verdict."""
         self.counts[gap] += count
         listed = self.ids.setdefault(gap, [])
         listed += ids[: MOST_IDS - len(listed)]
@@ -110,32 +100,21 @@ class _PackedRow:
 
     @property
     def index(self) -> int:
-        return self._tally.columns.index[self._number]
+        return self._tally.index[self._number]
 
     @property
     def completion_tokens(self) -> int | None:
-        return self._tally.columns.tokens(self._number)
+        tokens = self._tally.tokens[self._number]
+        return None if tokens < 0 else tokens
 
     @property
     def thinking_tokens(self) -> int | None:
-        return self._tally.columns.thinking_tokens(self._number)
+        tokens = self._tally.thinking_tokens[self._number]
+        return None if tokens < 0 else tokens
 
     @property
     def verdict(self) -> Verdict:
         return self._shared.same_verdict or self._tally.verdict(self._number, self._shared.kind)
-
-
-def _shared(kind: RowKind, *, with_verdict: bool) -> SimpleNamespace:
-    """What rows of `kind` share; their verdict only where no metric reads their answers."""
-    return SimpleNamespace(
-        kind=kind,
-        task=kind.task,
-        finish_reason=kind.finish_reason,
-        flexible=kind.flexible,
-        columns=dict(kind.groups),
-        completion=OPEN_THINKING if kind.thinking_open else ANSWERED,
-        same_verdict=kind.verdict(kind.scores, None) if with_verdict and kind.scores else None,
-    )
 
 
 LONGEST_ANSWER = 64
@@ -152,8 +131,14 @@ class Tally:
     """The rows judged so far, in 24 bytes each and the bytes of their ids and answers."""
 
     def __init__(self) -> None:
-        self.columns = RowColumns()
-        """The fields of fixed size."""
+        self.kinds: Numbers[RowKind] = Numbers()
+        self._kind = array("I")
+        """For each row, the number of its kind."""
+        self.index = array("I")
+        """For each row, the number of its completion among those of its problem."""
+        self.tokens = array("i")
+        """For each row, the tokens of its completion; -1 if they are unknown."""
+        self.thinking_tokens = array("i")
         self._scores = array("d")
         """The score and its components of the rows whose kind has none, row after row."""
         self._scores_start = array("Q")
@@ -164,62 +149,96 @@ class Tally:
         self.gaps = Gaps()
         self.examples: dict[str, Example] = {}
         """The first judged row of each task."""
+        self.agreement = Agreement()
+        """How verdicts agree with labels or earlier verdicts."""
         self.seconds: dict[tuple[str, str], Agreement] = {}
         """How verdicts agree with those of a second verifier, by the task and its name."""
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self._kind)
 
-    def add(self, row: CompletionRow, group_by: Sequence[str] = (), position: int = 0) -> None:
-        """Add a row, with the columns that its figures are grouped by; `position` is its place in
-        its chunk."""
-        verdict = row.verdict
+    def add(self, row: CompletionRow, group_by: Sequence[str] = ()) -> None:
+        """Add a row, with the columns that its figures are grouped by."""
+        verdict, position = row.verdict, len(self)
+        self.agreement.add_labelled(row, position)
         if second := row.second:
             pair = (row.task, second.verifier)
             self.seconds.setdefault(pair, Agreement()).add(row, second, position)
         if verdict.message.startswith(GAPS):
-            self.gaps.add(row)
+            gap = next(gap for gap in GAPS if verdict.message.startswith(gap))
+            self.gaps.add(gap, 1, [row.id])
         if row.task not in self.examples and (example := Example.of(row)):
             self.examples[row.task] = example
+        if not self.first_error and verdict.failure in (Failure.ERROR, Failure.CRASHED):
+            self.first_error = f"{row.id}: {verdict.message[:LONGEST_ERROR]}"
         scores = (verdict.score, *verdict.parts.values())
         shared = all(score in ALL_OR_NOTHING for score in scores)
-        self.columns.add(row, group_by, scores if shared else None)
+        groups = tuple((column, str(row.columns.get(column, ""))) for column in group_by)
+        kind = kind_of(row, tuple(verdict.parts), scores if shared else None, groups)
+        self._kind.append(self.kinds[kind])
+        self.index.append(row.index)
+        self.tokens.append(-1 if row.completion_tokens is None else row.completion_tokens)
+        self.thinking_tokens.append(-1 if row.thinking_tokens is None else row.thinking_tokens)
         self._scores_start.append(len(self._scores))
         if not shared:
             self._scores.extend(score or 0.0 for score in scores)
         self._ids.append(row.id)
-        self._answers.append(_short(verdict.answer or ""))
-        if not self.first_error and verdict.failure in (Failure.ERROR, Failure.CRASHED):
-            self.first_error = f"{row.id}: {verdict.message[:LONGEST_ERROR]}"
+        answer = verdict.answer or ""
+        if len(answer) > LONGEST_ANSWER:
+            digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+            answer = f"{answer[: LONGEST_ANSWER // 2]}…{digest[:16]}"
+        self._answers.append(answer)
 
     def extend(self, other: Tally) -> None:
         """Add the rows of another tally."""
-        self.columns.extend(other.columns)
+        numbers = [self.kinds[kind] for kind in other.kinds]
+        self._kind.extend(numbers[kind] for kind in other._kind)
+        self.index.extend(other.index)
+        self.tokens.extend(other.tokens)
+        self.thinking_tokens.extend(other.thinking_tokens)
         start = len(self._scores)
         self._scores.extend(other._scores)
         self._scores_start.extend(offset + start for offset in other._scores_start)
         self._ids.extend(other._ids)
         self._answers.extend(other._answers)
         self.first_error = self.first_error or other.first_error
-        self.gaps.extend(other.gaps)
+        for gap, count in other.gaps.counts.items():
+            self.gaps.add(gap, count, other.gaps.ids[gap])
         self.examples = other.examples | self.examples
+        self.agreement.extend(other.agreement)
         for pair, agreement in other.seconds.items():
             self.seconds.setdefault(pair, Agreement()).extend(agreement)
 
     def number(self, indices: Sequence[int]) -> None:
-        """Set each row's index: its number among the completions of its problem."""
-        self.columns.index = array("I", indices)
+        """Set each row's index, its number among the completions of its problem, also in keys."""
+        self.index = array("I", indices)
+        for agreement in (self.agreement, *self.seconds.values()):
+            agreement.shown = [
+                replace(shown, key=f"{shown.key.rpartition('/')[0]}/{indices[shown.position]}")
+                for shown in agreement.shown
+            ]
 
     def rows(self) -> dict[str, list[CompletionRow]]:
         """The rows by task; each unpacks its fields when they are read.
 
         Only rows of problems with several completions unpack their answers, for the votes.
         """
-        votes = any(self.columns.index)
-        kinds = [_shared(kind, with_verdict=not votes) for kind in self.columns.kinds]
+        votes = any(self.index)
+        shared = [
+            SimpleNamespace(
+                kind=kind,
+                task=kind.task,
+                finish_reason=kind.finish_reason,
+                flexible=kind.flexible,
+                columns=dict(kind.groups),
+                completion=OPEN_THINKING if kind.thinking_open else ANSWERED,
+                same_verdict=None if votes or not kind.scores else kind.verdict(kind.scores, None),
+            )
+            for kind in self.kinds
+        ]
         rows: dict[str, list[CompletionRow]] = {}
-        for number, kind in enumerate(self.columns.kind):
-            row = _PackedRow(self, number, self._ids[number], kinds[kind])
+        for number, kind in enumerate(self._kind):
+            row = _PackedRow(self, number, self._ids[number], shared[kind])
             rows.setdefault(row.task, []).append(cast("CompletionRow", row))
         return rows
 
@@ -230,10 +249,3 @@ class Tally:
             start = self._scores_start[number]
             scores = self._scores[start : start + 1 + len(kind.parts)]
         return kind.verdict(scores, self._answers[number] or None)
-
-
-def _short(answer: str) -> str:
-    if len(answer) <= LONGEST_ANSWER:
-        return answer
-    digest = hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{answer[: LONGEST_ANSWER // 2]}…{digest[:16]}"

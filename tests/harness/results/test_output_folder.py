@@ -12,7 +12,6 @@ import pytest
 from rewardkit.errors import RunMismatch, UsageError, WriteError
 from rewardkit.harness.results.files import check_output_folder
 from rewardkit.harness.results.run_folder import RunFolder
-from rewardkit.harness.scoring.scoring_plan import refuse_own_folder
 
 
 @pytest.fixture
@@ -67,7 +66,6 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path, inside: str) -> No
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises(UsageError, match="leads nowhere or in circles; choose another"):
         RunFolder(tmp_path / "a" / inside).opened({}, overwrite=False).__enter__()
-    refuse_own_folder(tmp_path / "rows.jsonl", tmp_path / "a")
 
 
 def test_a_run_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path) -> None:

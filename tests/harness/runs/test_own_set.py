@@ -20,7 +20,7 @@ from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.plan import choose_backend
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.score import score
-from rewardkit.harness.scoring.scoring_plan import ScoreOutput, plan_rescoring
+from rewardkit.harness.scoring.scoring_plan import plan_scoring
 from rewardkit.harness.tasks.defined.definition import (
     FewshotSection,
     SamplingSection,
@@ -94,7 +94,7 @@ def test_each_row_names_its_verifier_and_the_run_is_scored_again(folder: Path) -
     rows = [json.loads(line) for line in Path("run/samples.jsonl").read_text().splitlines()]
     correct = {row["columns"]["kind"]: row["verdict"]["correct"] for row in rows}
     assert correct == {"math": True, "exact": True, "r1_zero_format": False}
-    again = score(plan_rescoring(Path("run"), ScoreOutput()), Reporter())
+    again = score(plan_scoring([Path("run")]), Reporter())
     assert (again.agreement.compared, again.agreement.differing) == (3, 0)
 
 
@@ -108,7 +108,7 @@ def test_parameters_of_a_mixed_set_name_their_verifier(folder: Path) -> None:
         run = str(folder / f"run-{value}")
         summary = evaluated(**options, verifier_args=arguments, output_dir=run)
         assert summary.tasks["rows"].metrics["accuracy"].value == value
-        again = score(plan_rescoring(Path(run), ScoreOutput()), Reporter())
+        again = score(plan_scoring([Path(run)]), Reporter())
         assert again.agreement.differing == 0
         lines(folder / "judged.jsonl", [{**ROWS[1], "reference": "Oslo", **replies[0]}])
         typed = ["--verifier-field", "kind", "--verifier-arg", f"exact.ignore_case={value}".lower()]
@@ -315,12 +315,12 @@ def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
             task_args={"least": least},
             output_dir=str(run),
         )
-        again = score(plan_rescoring(run, ScoreOutput()), Reporter())
+        again = score(plan_scoring([run]), Reporter())
         assert summary.tasks["long"].metrics["accuracy"].value == share
         assert again.summaries["long"].metrics["accuracy"].value == share
         typed = ["--task", "long", "--task-arg", f"least={least}", "-o", f"scored{least}"]
         assert run_command("score", "replies.jsonl", *typed) == 0
-        again = score(plan_rescoring(Path(f"scored{least}"), ScoreOutput()), Reporter())
+        again = score(plan_scoring([Path(f"scored{least}")]), Reporter())
         assert again.summaries["long"].metrics["accuracy"].value == share
     with pytest.raises(RunMismatch, match="verifier"):
         rewardkit.evaluate("long", "replies.jsonl", backend="replay", output_dir=str(run))

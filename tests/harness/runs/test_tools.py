@@ -17,7 +17,6 @@ from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.results.data_files import JsonLines, open_source
 from rewardkit.harness.runs.judging_thread import TaskVerifiers
 from rewardkit.harness.scoring.jobs import FileJob, RunJob
-from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.harness.scoring.verified_completions import _reply
 from rewardkit.harness.tasks.defined.definition import definition_of
 from rewardkit.harness.tasks.defined.task import DefinedTask
@@ -100,7 +99,7 @@ def test_calls_are_judged_and_recorded(folder: Path) -> None:
 
 def test_scoring_the_run_again_and_replaying_it_give_the_same_verdicts(folder: Path) -> None:
     source = JsonLines(folder / "samples.jsonl")
-    job = RunJob(source, {"calls": TaskVerifiers(Called(), None)}, {"calls": ()})
+    job = RunJob(source=source, verifiers={"calls": TaskVerifiers(Called(), None)})
     lines = [json.loads(line) for chunk in source.chunks(0) for line in job(chunk).lines]
     again = {row["id"]: row["verdict"]["correct"] for row in lines}
     assert again == {"0": True, "1": False}
@@ -132,7 +131,7 @@ def test_calls_in_a_file_s_messages_are_judged(
     row = {field: completion, "reference": "math_factorial"}
     file.write_text(json.dumps(row) + "\n")
     source = open_source(file)
-    job = FileJob(source, "calls", TaskVerifiers(Called(), None), FileFields()).checked()
+    job = FileJob(source=source, name="calls", verifiers=TaskVerifiers(Called(), None)).checked()
     (line,) = [line for chunk in source.chunks(0) for line in job(chunk).lines]
     assert b'"correct": true' in line
 

@@ -47,10 +47,10 @@ if __name__ == "__main__":
     file, folder, processes, mark = sys.argv[1:]
     data_files.CHUNK_BYTES = 1_500
     job = FileJob(
-        open_source(Path(file)),
-        "t",
-        TaskVerifiers(Deadly(HOME, mark), None),
-        FileFields(("a", "b"), None, ("right", "right")),
+        source=open_source(Path(file)),
+        name="t",
+        verifiers=TaskVerifiers(Deadly(HOME, mark), None),
+        columns=FileFields(("a", "b"), None, ("right", "right")),
     )
-    plan = ScorePlan(job, {"t": ()}, {}, Path(folder), {"file": 1}, processes=int(processes))
+    plan = ScorePlan(job, {}, Path(folder), {"file": 1}, processes=int(processes))
     score(plan, ResumeReporter())

@@ -35,7 +35,7 @@ def scored(
     choice = choice or {"verifier": "math"}
     file = write(folder / "f.jsonl", rows)
     output = ScoreOutput(output_dir=folder / "out")
-    plan = plan_scoring(file, VerifierChoice(**choice), fields or FileFields(), output)
+    plan = plan_scoring([file], VerifierChoice(**choice), fields or FileFields(), output)
     return score(plan, Reporter()), list(read_samples(folder / "out"))
 
 

@@ -29,7 +29,6 @@ from rewardkit.harness.scoring import jobs
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
 from rewardkit.harness.scoring.scoring_plan import ScorePlan
-from rewardkit.harness.scoring.sources import FileFields
 from rewardkit.judging import LimitCounts, close_pools
 from rewardkit.protocols import VerifierCallable
 from tests.support.processes import wait_until
@@ -97,13 +96,12 @@ def some_rows(count: int = 200) -> list[dict[str, Any]]:
 
 def plan(file: Path, folder: Path | None, verifier: VerifierCallable, **changes: Any) -> ScorePlan:
     job = FileJob(
-        open_source(file),
-        "t",
-        TaskVerifiers(verifier, None),
-        FileFields(),
+        source=open_source(file),
+        name="t",
+        verifiers=TaskVerifiers(verifier, None),
         keep_rows=folder is not None,
     )
-    return replace(ScorePlan(job, {"t": ()}, {}, folder, {"file": file.name}), **changes)
+    return replace(ScorePlan(job, {}, folder, {"file": file.name}), **changes)
 
 
 def test_rows_and_figures_are_the_same_on_one_process_and_on_three(tmp_path: Path) -> None:
@@ -315,7 +313,6 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "import os, time\n"
         "from pathlib import Path\n"
         "from rewardkit.harness.runs.judging_thread import TaskVerifiers\n"
-        "from rewardkit.harness.scoring.sources import FileFields\n"
         "from rewardkit.harness.scoring.jobs import FileJob\n"
         "from rewardkit.harness.results.data_files import open_source\n"
         "from rewardkit.harness.scoring.score import score\n"
@@ -326,10 +323,10 @@ def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
         "    def __call__(self, text, sample):\n"
         f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
         "        time.sleep(600)\n"
-        f"job = FileJob(open_source(Path({str(file)!r})), 't', "
-        "TaskVerifiers(Slow(), None), FileFields())\n"
+        f"job = FileJob(source=open_source(Path({str(file)!r})), name='t', "
+        "verifiers=TaskVerifiers(Slow(), None))\n"
         "if __name__ == '__main__':\n"
-        "    score(ScorePlan(job, {'t': ()}, processes=2), Reporter())\n"
+        "    score(ScorePlan(job, processes=2), Reporter())\n"
     )
     process = subprocess.Popen([sys.executable, script])
     wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
