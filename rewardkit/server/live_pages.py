@@ -141,36 +141,6 @@ def is_locked(folder: Path) -> bool:
 
 
 @dataclass
-class RowTally:
-    """The verdicts of a samples.jsonl so far. Each line is read once."""
-
-    path: Path
-    origin: object = None
-    offset: int = 0
-    rows: dict[str, tuple[str, str, bool | None]] = field(default_factory=dict)
-    """For each key the task, the problem and whether the completion is right."""
-
-    def update(self, started: str) -> None:
-        """Read the lines that are new; all of them if the run that began at `started` is new."""
-        status = self.path.stat() if self.path.exists() else None
-        origin = (started, status and status.st_ino)
-        if status is None or self.origin != origin or status.st_size < self.offset:
-            self.origin, self.offset = origin, 0
-            self.rows.clear()
-        for end, row in read_rows_from(self.path, self.offset):
-            self.offset = end
-            self.rows[row.key] = (row.task, row.id, row.verdict.correct)
-
-    def accuracy(self, task: str) -> Metric | None:
-        """The accuracy over the judged completions; None without any."""
-        groups: dict[str, list[float]] = defaultdict(list)
-        for of_row, problem, correct in self.rows.values():
-            if of_row == task and correct is not None:
-                groups[problem].append(float(correct))
-        return SHARES.mean(list(groups.values())) if groups else None
-
-
-@dataclass
 class LiveRun:
     """A folder of a run or a training, read again only when it changed."""
 
@@ -179,9 +149,12 @@ class LiveRun:
     stamp: Stamp = ()
     is_running: bool = False
     rows: Sequence[LiveRow] = ()
-
-    def __post_init__(self) -> None:
-        self._tally = RowTally(self.path / SAMPLES)
+    _verdicts: dict[str, tuple[str, str, bool | None]] = field(default_factory=dict)
+    """For each key of samples.jsonl the task, the problem and whether the completion is right."""
+    _source: object = None
+    """The start of the run and the file that they are of."""
+    _offset: int = 0
+    """The bytes of the file that are read; each line is read once."""
 
     @property
     def identifier(self) -> str:
@@ -226,21 +199,40 @@ class LiveRun:
         if state == "done" and not error:
             summary = read_run_summary(self.path / SUMMARY)
         else:
-            self._tally.update(started)
+            self._read_new_rows(started)
         tasks = summary.get("tasks", {})
-        counted = Counter(task for task, _, _ in self._tally.rows.values())
+        counted = Counter(task for task, _, _ in self._verdicts.values())
         for task in dict.fromkeys([*record.get("tasks", {}), *tasks, *counted]):
             own = tasks.get(task)
             yield {
                 "task": task,
                 "model": str(record.get("settings", {}).get("model", "")),
-                "accuracy": own["metrics"].get("accuracy") if own else self._tally.accuracy(task),
+                "accuracy": own["metrics"].get("accuracy") if own else self._accuracy(task),
                 "done": own["completions"] if own else counted[task],
                 "total": planned_completions(record.get("tasks", {}).get(task, {})),
                 "state": "failed" if error or summary.get("failed") else state,
                 "started": started,
                 "problem": _shown(error or ""),
             }
+
+    def _read_new_rows(self, started: str) -> None:
+        """Read the lines that are new; all of them if the run that began at `started` is new."""
+        samples = self.path / SAMPLES
+        status = samples.stat() if samples.exists() else None
+        source = (started, status and status.st_ino)
+        if status is None or self._source != source or status.st_size < self._offset:
+            self._source, self._offset = source, 0
+            self._verdicts.clear()
+        for end, row in read_rows_from(samples, self._offset):
+            self._offset = end
+            self._verdicts[row.key] = (row.task, row.id, row.verdict.correct)
+
+    def _accuracy(self, task: str) -> Metric | None:
+        groups: dict[str, list[float]] = defaultdict(list)
+        for of_row, problem, correct in self._verdicts.values():
+            if of_row == task and correct is not None:
+                groups[problem].append(float(correct))
+        return SHARES.mean(list(groups.values())) if groups else None
 
     def _training(self) -> dict[str, Any]:
         """The fields of a training's row, from its record and its log; a script has the log."""

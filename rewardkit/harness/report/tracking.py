@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ class TrackedRun:
 
     name: str
     config: Mapping[str, Any]
-    points: Sequence[tuple[int, Mapping[str, float]]]
+    points: list[tuple[int, Mapping[str, float]]]
     """The step of each checkpoint, or 0, and its metrics."""
     folder: Path
     """The folder of the runs' files."""
@@ -39,32 +40,28 @@ class TrackedRun:
 def read_tracked_runs(folder: Path) -> list[TrackedRun]:
     """The finished runs in a folder and its sub-folders. Checkpoints of one training, with the same
     tasks and prompts, are points of one run."""
-    by_name: dict[str, list[tuple[int, Path, dict[str, Any]]]] = {}
+    tracked: dict[str, TrackedRun] = {}
     for run in [path.parent for path in (folder / RUN, *sorted(folder.glob(f"*/{RUN}")))]:
-        if (run / SUMMARY).is_file():
-            record = RunFolder(run).read_record()
-            tasks = record.get("tasks", {})
-            model = Path(str(record.get("settings", {}).get("model", run.name)))
-            step = step_of(str(model))
-            training = (model if step is None else model.parent).name or "model"
-            prompts = dict.fromkeys(str(task.get("prompt") or "") for task in tasks.values())
-            name = "-".join(["+".join(tasks), training, *filter(None, prompts)])
-            by_name.setdefault(name, []).append((step or 0, run, record))
-    return [
-        TrackedRun(
-            name, runs[0][2], [(step, _figures(run)) for step, run, _ in sorted(runs)], folder
+        if not (run / SUMMARY).is_file():
+            continue
+        record = RunFolder(run).read_record()
+        tasks = record.get("tasks", {})
+        model = Path(str(record.get("settings", {}).get("model", run.name)))
+        step = step_of(str(model))
+        training = (model if step is None else model.parent).name or "model"
+        prompts = dict.fromkeys(str(task.get("prompt") or "") for task in tasks.values())
+        name = "-".join(["+".join(tasks), training, *filter(None, prompts)])
+        figures = {
+            f"{task}/{figure}": value
+            for task, summary in read_run_summary(run / SUMMARY)["tasks"].items()
+            for figure, value in _numbers(summary)
+        }
+        tracked.setdefault(name, TrackedRun(name, record, [], folder)).points.append(
+            (step or 0, figures)
         )
-        for name, runs in by_name.items()
-    ]
-
-
-def _figures(run: Path) -> dict[str, float]:
-    summary = read_run_summary(run / SUMMARY)
-    return {
-        f"{task}/{name}": value
-        for task, figures in summary["tasks"].items()
-        for name, value in _numbers(figures)
-    }
+    for one in tracked.values():
+        one.points.sort(key=itemgetter(0))
+    return list(tracked.values())
 
 
 def _numbers(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

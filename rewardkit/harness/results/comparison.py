@@ -84,7 +84,11 @@ class RunMeasures:
         }
         if tasks and not measures:
             names = {task: self._names(task) for task in tasks}
-            raise UsageError(f"{self.run} has {_unknown(self.metric, names)}")
+            known = {name for own in names.values() for name in own}
+            close = difflib.get_close_matches(self.metric, known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            listed = "; ".join(f"{task} has {', '.join(own)}" for task, own in names.items())
+            raise UsageError(f"{self.run} has no metric {self.metric!r}; {hint}{listed}")
         return measures
 
     def _measure(self, task: str) -> Measure | None:
@@ -107,13 +111,6 @@ def _own_measures(task: str) -> Mapping[str, Measure]:
     if task not in registry.installed().offers("tasks"):
         return {}
     return extras(registry.installed().task(task)).measures
-
-
-def _unknown(metric: str, names: Mapping[str, Sequence[str]]) -> str:
-    close = difflib.get_close_matches(metric, {name for own in names.values() for name in own}, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    listed = "; ".join(f"{task} has {', '.join(own)}" for task, own in names.items())
-    return f"no metric {metric!r}; {hint}{listed}"
 
 
 @dataclass(slots=True)

@@ -95,15 +95,13 @@ def read_groups(folder: Path) -> Iterator[list[RolloutRow]]:
 def _groups(records: Sequence[Mapping[str, Any]]) -> Iterator[list[RolloutRow]]:
     """A file's groups: TRL's rows of one prompt follow one another."""
     of_step: dict[int, int] = {}
-    for _, group in groupby(filter(_has_text, records), key=_problem):
+    # 0.2 could keep a row without its text
+    whole = (record for record in records if record["completion"] is not None)
+    for _, group in groupby(whole, key=_problem):
         rows = list(group)
         step = rows[0]["step"]
         number = of_step[step] = of_step.get(step, -1) + 1
         yield [_row(row, str(number), index) for index, row in enumerate(rows)]
-
-
-def _has_text(record: Mapping[str, Any]) -> bool:
-    return record["completion"] is not None  # 0.2 could keep a row without its text
 
 
 def _problem(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -148,6 +148,7 @@ def _runs_in(folder: Path, levels: int) -> list[Path]:
 
 
 RUN, SUMMARY, REPORT = "run.json", "summary.json", "report.html"
+FILES = (RUN, SAMPLES, SUMMARY, REPORT)
 LOCK = ".lock"
 HASH = re.compile(r"[0-9a-f]{40,}")
 
@@ -169,9 +170,12 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         with self.locked():
             if overwrite:
-                self._clear()
+                for path in (*map(self.path.joinpath, FILES), *self.path.glob("*.part")):
+                    path.unlink(missing_ok=True)
             self._check(redact_value(fingerprint))
-            self._drop_cut_line()
+            with contextlib.suppress(FileNotFoundError), (self.path / SAMPLES).open("rb+") as file:
+                # a kill can leave an incomplete last line
+                file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
             yield
 
     @contextlib.contextmanager
@@ -223,19 +227,12 @@ class RunFolder:
             file.truncate(sum(len(line) for line in itertools.islice(file, count)))
 
     def _refuse_foreign(self) -> None:
-        ours = {RUN, SAMPLES, SUMMARY, REPORT, LOCK}
         check_output_folder(self.path)
         if self.path.is_dir():
             names = (entry.name for entry in self.path.iterdir())
             present = {name for name in names if Shard.of_folder(name) is None}
-            if present and not present & ours:
+            if present and not present & {*FILES, LOCK}:
                 raise UsageError(f"{self.path} has files but no run; choose another --output-dir")
-
-    def _clear(self) -> None:
-        for name in (RUN, SAMPLES, SUMMARY, REPORT):
-            (self.path / name).unlink(missing_ok=True)
-        for part in self.path.glob("*.part"):
-            part.unlink()
 
     def _check(self, fingerprint: Mapping[str, Any]) -> None:
         record = self.read_record()
@@ -266,11 +263,6 @@ class RunFolder:
                 f"{self.path} belongs to another run, which differs in {changes}. Choose another "
                 "--output-dir, or use --overwrite to discard its content"
             )
-
-    def _drop_cut_line(self) -> None:
-        """Drop an incomplete last line, which a kill can leave."""
-        with contextlib.suppress(FileNotFoundError), (self.path / SAMPLES).open("rb+") as file:
-            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
 
 
 def _as_document(value: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
@@ -44,7 +44,7 @@ from rewardkit.harness.scoring.sources import (
 from rewardkit.harness.scoring.tally import Tally
 from rewardkit.judging import LimitCounts, take_limit_counts
 from rewardkit.judging.rows import NO_COMPLETION, NO_REFERENCE
-from rewardkit.protocols import Task
+from rewardkit.protocols import Task, reference_columns
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.judge.use import add_uses, take_judge_uses
 
@@ -194,6 +194,10 @@ class FileJob(Job):
     joined: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Further columns of the rows by id, where no task reads them."""
 
+    @cached_property
+    def _reference_columns(self) -> tuple[str, ...]:
+        return reference_columns(self.verifiers.strict)
+
     @property
     def completions_a_row(self) -> int:
         return self.columns.completions_a_row
@@ -299,7 +303,8 @@ class FileJob(Job):
             if task is not None:
                 sample = task.sample(row, number)
                 return replace(sample, id=identifier) if self.columns.id else sample, None
-            texts = references(row, number, self.columns, self.verifiers.strict)
+            strict = self.verifiers.strict
+            texts = references(row, number, self.columns, strict, self._reference_columns)
             return Sample(texts[0], id=identifier, columns=row, references=texts[1:]), None
         except DataError as error:
             if task is None and not isinstance(error, NoReference):

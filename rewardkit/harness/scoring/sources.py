@@ -16,7 +16,7 @@ from rewardkit.harness.results.data_files import (
 )
 from rewardkit.harness.results.rollouts import plain_rollout
 from rewardkit.judging.rows import references_in
-from rewardkit.protocols import VerifierCallable, needs_reference, reference_columns
+from rewardkit.protocols import VerifierCallable, needs_reference
 from rewardkit.records import Completion, token_count
 from rewardkit.text.transcripts import last_calls, last_message, last_reasoning, last_turn
 
@@ -199,8 +199,8 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
         for index, ((text, own), labelled) in enumerate(zip(texts, labels, strict=True)):
             near = [own, *around] if own else around
             completion = _completion(text, near, index if len(texts) > 1 else None)
-            apart = _apart_from_text(own)
-            completion = replace(completion, **apart)
+            if apart := _apart_from_text(own):
+                completion = replace(completion, **apart)
             has_text = bool(apart) or text is not None
             if not has_text and (why := request_error(row)) is not None:
                 completion = Completion("", "error", message=why)
@@ -229,26 +229,22 @@ def _texts(value: Any) -> Iterator[Text]:
     if isinstance(value, str):
         yield value, {}
     elif isinstance(value, list):
-        yield from _texts_of_list(value)
+        objects = [one for one in value if isinstance(one, Mapping)]
+        if any("role" in one for one in objects):
+            yield last_message(objects) or None, _apart_from_text(last_turn(objects))
+        elif objects and all("type" in one for one in objects):  # the parts of one message
+            yield _text_in({"content": objects}), {}
+        elif not value:
+            yield None, {}
+        else:
+            for one in value:
+                yield from _texts(one)
     elif isinstance(value, Mapping):
         yield _text_in(value), value
     elif value is None or value != value:  # NaN stands for nothing in a table
         yield None, {}
     else:
         raise TypeError(type(value).__name__)
-
-
-def _texts_of_list(values: list[Any]) -> Iterator[Text]:
-    objects = [value for value in values if isinstance(value, Mapping)]
-    if any("role" in value for value in objects):
-        yield last_message(objects) or None, _apart_from_text(last_turn(objects))
-    elif objects and all("type" in value for value in objects):  # the parts of one message
-        yield _text_in({"content": objects}), {}
-    elif not values:
-        yield None, {}
-    else:
-        for value in values:
-            yield from _texts(value)
 
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
@@ -270,6 +266,8 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
 
 def _apart_from_text(own: Mapping[str, Any]) -> dict[str, Any]:
     """What a server separated from the text of a message, or of its choice: calls, thinking."""
+    if not own:
+        return {}
     turns = [{"role": "assistant", **(own.get("message") or own)}]
     apart = {"tool_calls": last_calls(turns), "reasoning": last_reasoning(turns)}
     return {name: value for name, value in apart.items() if value}
@@ -316,11 +314,15 @@ def _nearest(around: Sequence[Mapping[str, Any]], name: str, place: int | None) 
 
 
 def references(
-    row: Mapping[str, Any], number: int, columns: FileFields, verifier: VerifierCallable
+    row: Mapping[str, Any],
+    number: int,
+    columns: FileFields,
+    verifier: VerifierCallable,
+    usual: Sequence[str],
 ) -> tuple[str, ...]:
-    """A row's references, at least one: "" if the verifier needs none. DataError names the row and
-    the field; NoReference if that is empty."""
-    name, usual = columns.reference, reference_columns(verifier)
+    """A row's references, in the field that is named or the first `usual` one; at least one: "" if
+    the verifier needs none. DataError names the row and the field; NoReference if that is empty."""
+    name = columns.reference
     read = {*(columns.completions or [completion_field(row) or ""]), *columns.labels}
     names = [name] if name is not None else [one for one in usual if one not in read]
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -64,13 +64,6 @@ class Selection:
         return ORDERS[self.choose](list(distinct.values()), self.seed)
 
 
-def _shuffled(replies: list[Reply], seed: int) -> list[Reply]:
-    def draw(one: Reply) -> float:
-        return random.Random(f"{seed}/{one.sample.id}/{one.index}").random()
-
-    return sorted(replies, key=draw)
-
-
 def _most_different_first(replies: list[Reply], seed: int) -> list[Reply]:
     """The first one, then each time the one that shares the fewest pairs of words with any before.
 
@@ -93,7 +86,9 @@ def _most_different_first(replies: list[Reply], seed: int) -> list[Reply]:
 ORDERS: Mapping[str, Callable[[list[Reply], int], list[Reply]]] = {
     "first": lambda replies, _: replies,
     "shortest": lambda replies, _: sorted(replies, key=lambda one: len(one.text)),
-    "random": _shuffled,
+    "random": lambda replies, seed: sorted(
+        replies, key=lambda one: random.Random(f"{seed}/{one.sample.id}/{one.index}").random()
+    ),
     "diverse": _most_different_first,
 }
 """The orders of a problem's replies, by name."""
@@ -264,7 +259,14 @@ def preference_pairs(run: RunReplies, select: Selection) -> tuple[list[Row], str
     other columns: KTOTrainer, which splits the pairs, accepts none. Also returns a summary, and one
     of the lengths.
     """
-    pairs = [pair for problem in run.problems for pair in _pairs(problem, select)]
+    pairs: list[tuple[Reply, Reply]] = []
+    for problem in run.problems:
+        unpaired = select([one for one in problem if one.correct is False])
+        taken = select([one for one in problem if one.correct and not one.cut_off])
+        for chosen in taken[: min(len(unpaired), select.most or len(taken))]:
+            nearest = min(unpaired, key=lambda one: abs(len(one.text) - len(chosen.text)))
+            unpaired.remove(nearest)
+            pairs.append((chosen, nearest))
     rows: list[Row] = [
         {
             "prompt": turns(run.template.messages(chosen.sample)),
@@ -275,16 +277,8 @@ def preference_pairs(run: RunReplies, select: Selection) -> tuple[list[Row], str
     ]
     if not pairs:
         raise DataError("no problem of the run has both a right and a wrong completion to pair")
-    right, wrong = (median(len(one.text) for one in side) for side in zip(*pairs, strict=True))
+    right, wrong = ([len(one.text) for one in side] for side in zip(*pairs, strict=True))
     paired = len({one.sample.id for one, _ in pairs})
-    lengths = f"; median characters: {right:,.0f} of right ones, {wrong:,.0f} of wrong ones"
+    lengths = f"; median characters: {median(right):,.0f} of right ones"
+    lengths += f", {median(wrong):,.0f} of wrong ones"
     return rows, f"{counted(len(rows), 'pair')} of {_share(paired, run)}", lengths
-
-
-def _pairs(problem: Sequence[Reply], select: Selection) -> Iterator[tuple[Reply, Reply]]:
-    wrong = select([one for one in problem if one.correct is False])
-    right = select([one for one in problem if one.correct and not one.cut_off])
-    for chosen in right[: min(len(wrong), select.most or len(right))]:
-        rejected = min(wrong, key=lambda one: abs(len(one.text) - len(chosen.text)))
-        wrong.remove(rejected)
-        yield chosen, rejected

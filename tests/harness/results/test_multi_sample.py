@@ -88,14 +88,6 @@ def test_many_completions_have_few_figures() -> None:
     assert metrics["maj@2000"].value == 1.0
 
 
-def test_the_chances_of_one_k_are_computed_once_for_all_thresholds() -> None:
-    at_k._at_least.cache_clear()
-    for threshold in at_k.THRESHOLDS:
-        at_k.g_pass_at(501, threshold, 1003, 2001)
-    at_k.mean_g_pass_at(501, 1003, 2001)
-    assert at_k._at_least.cache_info().misses == 1
-
-
 def test_rare_answers_are_compared_a_bounded_number_of_times() -> None:
     compared: list[Pair] = []
 
