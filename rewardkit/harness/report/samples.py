@@ -15,7 +15,7 @@ from rewardkit.errors import DataError
 from rewardkit.harness.prompts.chat import TOOL_COLUMNS, tools_of
 from rewardkit.harness.report.runs import ReportRun, run_start
 from rewardkit.harness.results.completion_row import CompletionRow
-from rewardkit.harness.results.data_files import field_value
+from rewardkit.harness.results.files import flat
 from rewardkit.harness.results.rates import Numbers, RowKind, kind_of
 from rewardkit.text.transcripts import QUESTION_COLUMNS, question_in
 
@@ -41,24 +41,11 @@ MOST_TEXT = 150_000_000
 REASONING = 5
 """The place of the thinking in a sample's texts, after prompt and completion."""
 
-MODEL_COLUMNS = ("model", "model_name", "response.body.model", "output.model")
-LATENCY_COLUMNS = {
-    "latency_s": " s",
-    "latency_seconds": " s",
-    "latency_ms": " ms",
-    "latency": "",
-    "output.time": " s",
-    "total_time": " s",
-}
-"""Columns that may hold a completion's model, and its latency with the unit, by preference."""
-
-RECORDED = frozenset(
-    name.partition(".")[0] for name in (*MODEL_COLUMNS, *LATENCY_COLUMNS, *TOOL_COLUMNS)
-)
-"""The columns that one of these is in."""
-
 IN_PROMPT = frozenset((*QUESTION_COLUMNS, *TOOL_COLUMNS))
 """The columns that a prompt is made of, which the search reads."""
+
+MOST_COLUMNS = 60
+"""Maximum number of columns of the data that a page filters by."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +127,10 @@ def _rewards(
 
 def _data_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[str], list[int]]]:
     """Each column of the data: its name, its values, and their number for each sample, or -1."""
-    for column in dict.fromkeys(name for row in rows for name in row if name not in IN_PROMPT):
+    flat_rows = [dict(flat({n: row[n] for n in row if n not in IN_PROMPT})) for row in rows]
+    for column in [*dict.fromkeys(name for row in flat_rows for name in row)][:MOST_COLUMNS]:
         values: Numbers[str] = Numbers()
-        texts = (_short(row.get(column)) for row in rows)
+        texts = (_short(row.get(column)) for row in flat_rows)
         places = [values[text] if text else -1 for text in texts]
         yield column, list(values), places
 
@@ -192,39 +180,26 @@ def _sample_columns(samples: Sequence[tuple[int, CompletionRow]]) -> dict[str, l
 
 
 def _prompt(row: CompletionRow) -> str:
-    """The prompt; of a completion from a file, the question in its columns, or their conversation
-    and tools as the JSON that a server is sent."""
-    if row.prompt is not None:
-        return row.prompt
-    lists = (row.columns.get(name) for name in QUESTION_COLUMNS)
-    turns = next((value for value in lists if isinstance(value, list)), [])
-    roles = [turn.get("role") if isinstance(turn, Mapping) else None for turn in turns]
-    if roles[-1:] == ["assistant"]:
-        roles.pop()  # the completion
+    """The prompt, or the question in the columns of a file; the JSON that a server is sent where
+    there are earlier turns, or tools that the prompt doesn't show."""
     tools: Sequence[Any] = ()
-    with suppress(DataError):  # columns of any file
-        tools = tools_of(row.columns)
-    if all(roles) and (len(roles) > 1 or (roles and tools)):
+    if not row.columns.keys().isdisjoint(TOOL_COLUMNS):
+        with suppress(DataError):  # columns of any file
+            tools = tools_of(row.columns)
+    if row.prompt is not None:
+        if all(str(tool["function"].get("name")) in row.prompt for tool in tools):
+            return row.prompt
+        messages = [{"role": "prompt", "content": row.prompt}]
+    else:
+        lists = (row.columns.get(name) for name in QUESTION_COLUMNS)
+        turns = next((value for value in lists if isinstance(value, list)), [])
+        roles = [turn.get("role") if isinstance(turn, Mapping) else None for turn in turns]
+        if roles[-1:] == ["assistant"]:
+            roles.pop()  # the completion
+        if not all(roles) or not roles or (len(roles) == 1 and not tools):
+            return question_in(row.columns)
         messages = turns[: len(roles)]
-        return json.dumps({"messages": messages, "tools": tools}, ensure_ascii=False, default=str)
-    return question_in(row.columns)
-
-
-def _recorded(columns: Mapping[str, Any]) -> Iterator[str]:
-    """The tools, the model and the latency in the columns of a row, in words."""
-    if RECORDED.isdisjoint(columns):
-        return
-    with suppress(DataError):  # columns of any file
-        if names := [str(tool["function"].get("name")) for tool in tools_of(columns)]:
-            yield f"tools {', '.join(names)}"
-    models = (field_value(columns, name) for name in MODEL_COLUMNS)
-    if model := next((one for one in models if one and isinstance(one, str)), None):
-        yield f"model {model}"
-    for name, unit in LATENCY_COLUMNS.items():
-        latency = field_value(columns, name)
-        if isinstance(latency, (int, float)) and not isinstance(latency, bool):
-            yield f"latency {latency:.4g}{unit}"
-            return
+    return json.dumps({"messages": messages, "tools": tools}, ensure_ascii=False, default=str)
 
 
 def _common_start(rows: Sequence[CompletionRow]) -> str:
@@ -258,7 +233,6 @@ def _texts(rows: Sequence[CompletionRow], prefix: str, start: int) -> Iterator[l
             row.reasoning,
             row.thinking_tokens,
             row.prompt_ends,
-            list(_recorded(row.columns)),
             list(map(_call, row.tool_calls)),
         ]
 

@@ -103,9 +103,12 @@ def finite(value: Any) -> Any:
 
 def flat(values: Mapping[str, Any], separator: str = ".") -> Iterator[tuple[str, Any]]:
     """Yield the values of nested mappings, each with the names that lead to it."""
-    for name, value in values.items():
+    pending = list(reversed(list(values.items())))
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, Mapping):
-            yield from ((f"{name}{separator}{inner}", one) for inner, one in flat(value, separator))
+            inner = [(f"{name}{separator}{own}", one) for own, one in value.items()]
+            pending += reversed(inner)
         else:
             yield name, value
 

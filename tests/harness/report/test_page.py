@@ -284,6 +284,7 @@ REPLY = {"role": "assistant", "content": "7"}
         ({"messages": [USER, REPLY]}, None),
         ({"messages": [USER, "no turn"]}, None),
         ({"messages": [], "question": "How much?"}, None),
+        ({"tools": [TOOL, {}], "question": "How much?"}, None),
     ],
 )
 def test_a_scored_files_conversation_is_whole(
@@ -304,7 +305,7 @@ def test_every_column_of_the_data_is_kept_but_those_of_the_prompt() -> None:
             "1",
             columns={"level": 3, "question": "What is 1?", "tags": ["a", "b"], "long": "x" * 99},
         ),
-        row("2", columns={"level": 4, "none": None}),
+        row("2", columns={"level": 4, "none": None, "of": {"a": {"b": 1}, "c": {}}}),
     ]
     table, _ = read(rows)
     assert {name: (values, places) for name, values, places in table["columns"]} == {
@@ -312,4 +313,5 @@ def test_every_column_of_the_data_is_kept_but_those_of_the_prompt() -> None:
         "tags": (['["a", "b"]'], [0, -1]),
         "long": (["x" * 80], [0, -1]),
         "none": ([], [-1, -1]),
+        "of.a.b": (["1"], [-1, 0]),
     }

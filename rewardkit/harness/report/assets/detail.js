@@ -114,7 +114,6 @@ function facts(sample, text) {
     text.promptEnds ? `prompt's token ids ${text.promptEnds[0].join(" ")} … ${text.promptEnds[1].join(" ")}` : null,
     text.thinkingTokens === null ? null : `${integer(text.thinkingTokens)} of them in thinking`,
     finish === "length" ? "ended at the token limit" : finish && `finish reason ${visible(finish)}`,
-    ...text.recorded.map(visible),
   ].filter(Boolean).join(" · ");
 }
 
