@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rewardkit.errors import RewardkitError, Unavailable
 from rewardkit.lazy import lazy_names
-from rewardkit.records import Completion, Failure, Sample, Sampling, Verdict
+from rewardkit.records import Completion, Failure, Sample, Sampling, Span, Verdict
 
 if TYPE_CHECKING:
     from rewardkit.api import (
@@ -32,6 +32,7 @@ __all__ = [
     "RewardkitError",
     "Sample",
     "Sampling",
+    "Span",
     "Unavailable",
     "Verdict",
     "__version__",

@@ -122,12 +122,28 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The score, in [0, 1], of a part of a completion: the characters from `start` up to `end`."""
+
+    start: int
+    end: int
+    score: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"a span reaches from 0 or later onwards, not {self.start}:{self.end}")
+        if not (math.isfinite(self.score) and 0.0 <= self.score <= 1.0):
+            raise ValueError(f"a span's score is in [0, 1], not {self.score!r}")
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict(Shown):
     """A verifier's judgement of one completion.
 
     `correct` is True, False, or None: unjudged, when the reference can't be read or the verifier
     broke. `score` is in [0, 1], or None when unjudged. A verdict that is not correct has a
-    `failure`. `parts` holds the scores of a rubric's parts, each in [0, 1].
+    `failure`. `parts` holds the scores of a rubric's parts, each in [0, 1], `spans` those of parts
+    of the text.
 
     >>> Verdict.right(answer="4")
     Verdict(correct=True, score=1.0, answer='4', failure=None, parts={}, message='')
@@ -139,6 +155,7 @@ class Verdict(Shown):
     failure: Failure | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     message: str = ""
+    spans: tuple[Span, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if (self.correct is None) != (self.score is None):
@@ -204,6 +221,8 @@ class Verdict(Shown):
                 if not isinstance(getattr(judged, name), kinds):
                     kind = type(getattr(judged, name)).__name__
                     raise ValueError(f"the verdict's {name} can't be of type {kind}")
+            if not all(isinstance(span, Span) for span in judged.spans):
+                raise ValueError("the verdict's spans must be of type Span")
             return judged
         if isinstance(judged, bool):
             return cls.judged(judged, answer=None)
@@ -223,6 +242,7 @@ class Verdict(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values, as samples.jsonl and the server hold it."""
+        spans = [{"start": one.start, "end": one.end, "score": one.score} for one in self.spans]
         return {
             "correct": self.correct,
             "score": self.score,
@@ -230,7 +250,26 @@ class Verdict(Shown):
             "failure": None if self.failure is None else self.failure.value,
             "parts": dict(self.parts),
             "message": self.message,
+            **({"spans": spans} if spans else {}),
         }
+
+    def in_text(self, read: str, whole: str, at: int | None = None) -> Verdict:
+        """Return the verdict on `read` with spans that count from the start of `whole`.
+
+        `read` is at `at` in `whole`, by default where it is last, or ends with `whole`; otherwise
+        (-1) the verdict loses its spans, as it loses those that begin before `whole`.
+        """
+        if not self.spans or read == whole:
+            return self
+        ends_with = at is None and read.endswith(whole)
+        shift = len(whole) - len(read) if ends_with else whole.rfind(read) if at is None else at
+        is_inside = shift >= 0 or ends_with
+        spans = (
+            replace(one, start=one.start + shift, end=one.end + shift)
+            for one in self.spans
+            if is_inside and one.start + shift >= 0
+        )
+        return replace(self, spans=tuple(spans))
 
     def shown(self) -> Iterator[Table]:
         """A table of one row."""
@@ -271,6 +310,7 @@ _PLAIN_FIELDS = (
     ("answer", (str, type(None))),
     ("message", str),
     ("failure", (Failure, type(None))),
+    ("spans", tuple),
 )
 """Fields of a verdict that a verifier may fill with anything, and what they must hold."""
 

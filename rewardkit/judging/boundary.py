@@ -41,7 +41,7 @@ from rewardkit.protocols import (
     verdicts_at_once,
 )
 from rewardkit.records import Sample, Verdict
-from rewardkit.text.thinking import text_to_read, thinking_of
+from rewardkit.text.thinking import placed_text_to_read, text_to_read, thinking_of
 from rewardkit.text.transcripts import ANALYSIS, model_text, without_special_tokens
 
 T = TypeVar("T")
@@ -166,7 +166,16 @@ def _judge_all(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
     keeps_thinking = thinking_of(verifier, options.thinking) == "keep"
+    texts = [text for text, _ in items]
     items = [_last_turn(text, sample, keeps_thinking) for text, sample in items]
+    verdicts = _judge_turns(verifier, items, options, control)
+    turns = zip(verdicts, items, texts, strict=True)
+    return [verdict.in_text(turn, text) for verdict, (turn, _), text in turns]
+
+
+def _judge_turns(
+    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+) -> list[Verdict]:
     if not any(sample.references for _, sample in items):
         return _judge_single(verifier, items, options, control)
     alternatives = [[sample.reference, *sample.references] for _, sample in items]
@@ -236,6 +245,11 @@ def _judge_single(
     for (in_worker, _), crashes in crashed.items():
         judge_there = partial(judge_again, in_worker=in_worker)
         verdicts |= settle_crashes(items, crashes, judge_there, allowed=allowed, control=control)
+    for i, verdict in verdicts.items():
+        if verdict.spans and thinking is not None:
+            text = items[i][0]
+            read, at = placed_text_to_read(text, thinking)
+            verdicts[i] = verdict.in_text(read, text, at)
     return [verdicts[i] for i in range(len(items))]
 
 

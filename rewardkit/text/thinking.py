@@ -83,11 +83,16 @@ def text_to_read(text: str, thinking: Thinking) -> str:
     >>> text_to_read("<think>maybe 5</think> I do not know.", "strip")
     ' I do not know.'
     """
+    return placed_text_to_read(text, thinking)[0]
+
+
+def placed_text_to_read(text: str, thinking: Thinking) -> tuple[str, int]:
+    """`text_to_read` with its place in the text; -1 where tags are left out of it."""
     start, opened = _answer_span(text)
     answer = text[start:] if opened < 0 else text[start:opened]
     if thinking == "strip" or answer.strip() or not (start or opened >= 0):
-        return answer
-    return _TAG.sub("", text)
+        return answer, start
+    return _TAG.sub("", text), -1
 
 
 def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | None:
@@ -133,6 +138,20 @@ def in_think_tags(text: str, tags: ThinkingTags | None) -> str:
     for tag, common in zip(tags or (), THINK, strict=False):
         text = text.replace(tag, common)
     return text
+
+
+def place_in_own_tags(text: str, tags: ThinkingTags, place: int) -> int:
+    """Where in `text` a place of `in_think_tags(text, tags)` is.
+
+    >>> place_in_own_tags("[T]a[/T]b", ("[T]", "[/T]"), len("<think>a</think>"))
+    8
+    """
+    shift = 0
+    for tag in re.finditer("|".join(map(re.escape, tags)), text):
+        if tag.start() + shift >= place:
+            break
+        shift += len(THINK[tags.index(tag[0])]) - len(tag[0])
+    return place - shift
 
 
 def _answer_span(text: str) -> tuple[int, int]:

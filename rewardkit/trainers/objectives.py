@@ -141,6 +141,33 @@ def momentum_advantages(
     return _normalised(rewards, mean, std + eps), after
 
 
+def span_sums(scores: Tensor) -> Tensor:
+    """The number of a completion's spans, the sum of their scores (spans,) and of their squares."""
+    return scores.new_tensor([len(scores), scores.sum().item(), scores.square().sum().item()])
+
+
+def span_baselines(sums: Tensor, group_size: int) -> Tensor:
+    """The mean and the standard deviation of the scores of a group's spans, (B, 2), for each
+    completion; `sums` (B, 3) are those of `span_sums`."""
+    count, total, squares = sums.view(-1, group_size, 3).sum(dim=1).unbind(dim=1)
+    count = count.clamp(min=1)
+    mean = total / count
+    std = (squares / count - mean.square()).clamp(min=0).sqrt()
+    both = mean.new_zeros(len(mean), 2)
+    both[:, 0], both[:, 1] = mean, std
+    return both.repeat_interleave(group_size, dim=0)
+
+
+def span_advantages(scores: Tensor, baseline: Tensor) -> Tensor:
+    """(s − mean) / (std + eps) of a completion's spans, (spans,): the advantage of their tokens.
+
+    Mean and deviation are over all spans of the group, as in process supervision of GRPO (Z. Shao
+    et al., DeepSeekMath, arXiv:2402.03300 (2024), section 4.1.3), where each token gets the sum
+    over its own step and all later ones; here it gets that of its own span.
+    """
+    return (scores - baseline[0]) / (baseline[1] + EPS)
+
+
 def _normalised(rewards: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
     """(r − mean) / scale by group; 0 where that is NaN, and where the group carries no signal."""
     group_size = rewards.shape[0] // mean.shape[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +13,10 @@ import torch
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOTrainer
 
-from rewardkit.errors import UsageError
+from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.results.files import replace_text
 from rewardkit.text.printable import get_logger
+from rewardkit.text.transcripts import last_message
 from rewardkit.trainers.objectives import (
     EPS,
     Gates,
@@ -25,10 +26,14 @@ from rewardkit.trainers.objectives import (
     gated_rewards,
     momentum_advantages,
     reward_advantages,
+    span_advantages,
+    span_baselines,
+    span_sums,
     weight_at,
     weighted_rewards,
     zero_variance,
 )
+from rewardkit.trainers.rewards.token_rewards import tokens_of_spans
 
 TOKEN_LOSSES = ("cispo", "dapo", "vespo")
 """Loss types that TRL divides by the tokens of the generated batch, `num_items_in_batch`."""
@@ -52,8 +57,12 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
     A group is silent when its judged rewards are all equal, or fewer than two. Its advantages are
     0, but TRL would still step with its KL term. With `skip_silent_groups`, silent groups count
     neither in the gradient nor in the mean over completions: a generated batch gives the gradient
-    that its other groups alone would give. Evaluation is TRL's own. UsageError for settings that
-    make this impossible.
+    that its other groups alone would give.
+
+    `span_weights` are weights of token rewards, by the names of reward functions whose verdicts
+    have spans: `objectives.span_advantages` is added to the advantage of each token of a span.
+    What the function pays for the whole reply is still weighted by `reward_weights`. Evaluation is
+    TRL's own. UsageError for settings that make this impossible.
     """
 
     def __init__(
@@ -63,9 +72,12 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         weights: Mapping[str, Weights] | None = None,
         baseline: Literal["group", "none"] = "group",
         skip_silent_groups: bool = False,
+        span_weights: Mapping[str, float] | None = None,
         **kwargs: Any,
     ) -> None:
         self._skips = skip_silent_groups
+        self._span_weights: Mapping[str, float] = span_weights or {}
+        self._of_tokens: list[torch.Tensor] = []
         self._gates: Gates = gates or {}
         self._schedules: Mapping[str, Weights] = weights or {}
         self._baseline = baseline
@@ -77,6 +89,20 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
 
     def _check_settings_of_recipe(self) -> None:
         ungrouped = self._baseline == "none"
+        for name in self._span_weights:
+            if name not in self.reward_func_names:
+                raise UnknownName.among("reward function", name, self.reward_func_names)
+            if not hasattr(self.reward_funcs[self.reward_func_names.index(name)], "judge"):
+                raise UsageError(
+                    f"span_weights names {name!r}, which isn't a verifier's reward function; make "
+                    "it with rewardkit.trainers.reward_func"
+                )
+        if self._span_weights and (self._skips or self.args.use_liger_kernel):
+            other = "skip_silent_groups" if self._skips else "use_liger_kernel"
+            raise UsageError(
+                f"{other} takes one advantage for a completion, and span_weights gives one for "
+                "each token; leave one of them out"
+            )
         if not (self._skips or ungrouped):
             return
         if self.multi_objective_aggregation != "sum_then_normalize":
@@ -105,7 +131,40 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
                 self._log_metric(f"rewards/{name}/weight", self.reward_weights[place].item())
         gathered = super()._calculate_rewards(*args, **kwargs)
         self._gathered = gated_rewards(gathered, names, self._gates)
+        if self._span_weights and self.model.training:
+            self._of_tokens = self._span_advantages(args[2], args[3])
         return self._gathered
+
+    def _span_advantages(
+        self, completions: Sequence[object], ids: Sequence[Sequence[int]]
+    ) -> list[torch.Tensor]:
+        """The advantages that spans give to the tokens of this process's completions."""
+        of_tokens = [torch.zeros(len(own)) for own in ids]
+        for name, weight in self._span_weights.items():
+            function = self.reward_funcs[self.reward_func_names.index(name)]
+            spans = [verdict.spans for verdict in function.judge.last_verdicts]
+            scores = [torch.tensor([one.score for one in own]) for own in spans]
+            sums = torch.stack([span_sums(own) for own in scores])
+            gathered = self.accelerator.gather(sums.to(self.accelerator.device)).cpu()
+            baselines = span_baselines(gathered, self.num_generations)
+            own_baselines = self._own_rows(baselines, len(completions))
+            for place, completion in enumerate(completions):
+                text = last_message(completion)
+                covered = tokens_of_spans(self._tokenizer, ids[place], text, spans[place])
+                values = span_advantages(scores[place], own_baselines[place])
+                for tokens, value in zip(covered, values, strict=True):
+                    of_tokens[place][tokens] += weight * value
+        share = torch.cat(of_tokens).ne(0).float().mean() if ids else torch.zeros(())
+        self._log_metric("spans/tokens", share.item())
+        return of_tokens
+
+    def _with_spans(self, advantages: torch.Tensor, length: int) -> torch.Tensor:
+        """The advantages of completions (B,) and those of their tokens' spans, (B, length); (B,)
+        without weights of spans."""
+        if not self._span_weights:
+            return advantages
+        padded = [torch.nn.functional.pad(one, (0, length - len(one))) for one in self._of_tokens]
+        return advantages.unsqueeze(1) + torch.stack(padded).to(advantages)
 
     def _weighted_rewards(self) -> torch.Tensor:
         """The weighted sums of all processes' last rewards, (B,); NaN where no function judged."""
@@ -116,6 +175,8 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if not self.model.training:
             return output
+        length = output["completion_ids"].shape[1]
+        output["advantages"] = self._with_spans(output["advantages"], length)
         if self._baseline == "none":
             self._set_advantages(output, reward_advantages(self._weighted_rewards()))
         if self._skips:
@@ -139,7 +200,8 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
 
     def _set_advantages(self, output: dict[str, Any], advantages: torch.Tensor) -> None:
         """Replace TRL's advantages, logged ones too, by those of all processes' completions."""
-        output["advantages"] = self._own_rows(advantages, len(output["advantages"]))
+        own = self._own_rows(advantages, len(output["advantages"]))
+        output["advantages"] = self._with_spans(own, output["completion_ids"].shape[1])
         logged = self._logs["advantages"]
         for _ in range(min(len(logged), len(advantages))):
             logged.pop()

@@ -7,6 +7,7 @@ the time to read it and the digits of its value are bounded.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import add, mul, sub, truediv
@@ -27,6 +28,66 @@ _TOKEN = re.compile(
 )
 _OPERATIONS = {"+": add, "-": sub, "*": mul, "/": truediv}
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
+
+
+LONGEST_PLACED = 20_000
+"""Characters of the longest text whose rewritten characters keep their places."""
+
+
+class RewrittenText:
+    """A text that patterns rewrite, with the place where each of its characters was at first.
+
+    `pieces` are (place, text) pairs of the text to begin with, in order. The characters that
+    replace a match are where the match was. `places` is None for a text that is too long.
+    """
+
+    def __init__(self, *pieces: tuple[int, str]) -> None:
+        self.text = "".join(piece for _, piece in pieces)
+        self.places: list[int] | None = None
+        if len(self.text) <= LONGEST_PLACED:
+            self.places = [at + i for at, piece in pieces for i in range(len(piece))]
+
+    def sub(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]) -> None:
+        """Replace all matches, as `re.sub` does."""
+        if self.places is None:
+            self.text = pattern.sub(new, self.text)
+            return
+        fixed = new if isinstance(new, str) and "\\" not in new else None
+        pieces, places, end = list[str](), list[int](), 0
+        for match in pattern.finditer(self.text):
+            written = fixed
+            if written is None:
+                written = match.expand(new) if isinstance(new, str) else new(match)
+            start, length = match.start(), len(written)
+            own = self.places[start : min(match.end(), start + length)]
+            if length > len(own):
+                at = own or self.places[start : start + 1] or self.places[-1:] or [0]
+                own += at[-1:] * (length - len(own))
+            pieces += self.text[end:start], written
+            places += self.places[end:start] + own
+            end = match.end()
+        if pieces:
+            self.text = "".join([*pieces, self.text[end:]])
+            self.places = places + self.places[end:]
+
+    def as_ascii(self) -> None:
+        """Write the operators as `ascii_operators` does."""
+        if not self.text.isascii():
+            self.text = self.text.translate(_SIGNS)
+        if "\\" in self.text or "$" in self.text:
+            self.sub(_COMMANDS, _command)
+        self.sub(_CROSS, r"\1*")
+
+    def place(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where the characters from `start` up to `end`, at least one, were at first."""
+        if self.places is None:
+            return None
+        places = self.places[start:end]
+        return min(places), max(places) + 1
+
+
+def _command(command: re.Match[str]) -> str:
+    return _AS_ASCII.get(command.lastgroup or "", " ")
 
 
 class NotArithmetic(ValueError):
@@ -50,7 +111,7 @@ def ascii_operators(text: str) -> str:
     if not text.isascii():
         text = text.translate(_SIGNS)
     if "\\" in text or "$" in text:
-        text = _COMMANDS.sub(lambda command: _AS_ASCII.get(command.lastgroup or "", " "), text)
+        text = _COMMANDS.sub(_command, text)
     return _CROSS.sub(r"\1*", text) if "x" in text or "X" in text else text
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Combination, Verifier, VerifierCallable, as_verifier
 from rewardkit.records import Sample, Verdict
-from rewardkit.text.thinking import WHOLE, text_to_read, thinking_of
+from rewardkit.text.thinking import WHOLE, placed_text_to_read, thinking_of
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,18 @@ class ByRow(Combination):
         if verifier is None:
             return {}
         # what it reads of a completion that is passed on whole
+        return {str(sample.columns[self.column]): self._read(verifier, text)[0]}
+
+    def _read(self, verifier: Verifier, text: str) -> tuple[str, int]:
         thinking = thinking_of(verifier) if self.thinking == WHOLE else None
-        read = text_to_read(text, thinking) if thinking else text
-        return {str(sample.columns[self.column]): read}
+        return placed_text_to_read(text, thinking) if thinking else (text, 0)
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
         """Return the verdict of the row's verifier."""
-        return next(iter(verdicts.values())) if verdicts else self._unknown(sample)
+        for name, verdict in verdicts.items():
+            read, at = self._read(self.members[name], text)
+            return verdict.in_text(read, text, at)
+        return self._unknown(sample)
 
     def _unknown(self, sample: Sample) -> Verdict:
         named = sample.columns.get(self.column)

@@ -12,11 +12,12 @@ from functools import lru_cache
 from itertools import combinations, product
 
 from rewardkit.protocols import Bounded
-from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.records import Failure, Sample, Span, Verdict
 from rewardkit.text.thinking import text_to_read
 from rewardkit.verifiers.arithmetic import (
     Expression,
     NotArithmetic,
+    RewrittenText,
     ascii_operators,
     read_expression,
 )
@@ -101,8 +102,8 @@ class Reply:
 
     lines: tuple[str, ...]
     final: str | None
-    working: str
-    """All text but the final answer."""
+    working: tuple[tuple[int, str], ...]
+    """All text but the final answer: its pieces with their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,8 @@ class Step:
     """The numbers that it lists as left, sorted; None without a list."""
     restarts: bool
     """Whether the text before it says that the search begins again."""
+    place: tuple[int, int] | None = None
+    """Where it is in the text; None in a text that is too long."""
 
     @property
     def operands(self) -> set[Table]:
@@ -159,7 +162,8 @@ def read_reply(text: str) -> Reply:
         start = text.rfind("\n", 0, tags[0].start()) + 1
         end = text.find("\n", tags[1].end())
         rest = text[:start] + (text[end:] if end >= 0 else "")
-        working = f"{text[: tags[0].start()]}\n{text[tags[1].end() :]}"
+        at, after = tags[0].start(), tags[1].end()
+        working = ((0, text[:at]), (at, "\n"), (after, text[after:]))
         final = _inside(text[tags[0].end() : tags[1].start()])
         return Reply(_reasoning(rest.split("\n")), final, working)
     lines = text.split("\n")
@@ -170,24 +174,28 @@ def read_reply(text: str) -> Reply:
     return _by_answer_line(lines)
 
 
-def read_steps(working: str) -> list[Step]:
-    """Return the statements of arithmetic in the text, in order."""
-    text = ascii_operators(_BOLD.sub("", working) if "**" in working else working)
+def read_steps(*working: tuple[int, str]) -> list[Step]:
+    """Return the statements of arithmetic in the pieces of a text, in order."""
+    rewritten = RewrittenText(*working)
+    rewritten.sub(_BOLD, "")
+    rewritten.as_ascii()
     for pattern, replacement in _REWRITES:
-        text = pattern.sub(replacement, text)
+        rewritten.sub(pattern, replacement)
     steps: list[Step] = []
     restarts = False
-    for event in _EVENT.finditer(text) if "=" in text else ():
+    for event in _EVENT.finditer(rewritten.text) if "=" in rewritten.text else ():
         chain = event["chain"] or ""
         if "=" in chain:
             sides = _sides_of(chain)
             if any(map(_OPERATION.search, sides)):
-                steps.append(Step(sides, None, restarts))
+                steps.append(Step(sides, None, restarts, rewritten.place(*event.span())))
                 restarts = False
         elif event["left"] is None:
             restarts = restarts or bool(event["hand"] or _RESTART.fullmatch(chain))
         elif steps and not restarts:
-            steps[-1] = replace(steps[-1], left=_left(event["left"]))
+            place, own = steps[-1].place, rewritten.place(*event.span())
+            place = (place[0], own[1]) if place and own else None
+            steps[-1] = replace(steps[-1], left=_left(event["left"]), place=place)
     return steps
 
 
@@ -208,24 +216,31 @@ def _sides_of(chain: str) -> tuple[str, ...]:
 def _by_answer_line(lines: list[str]) -> Reply:
     answer_lines = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
     if not answer_lines:
-        return Reply(_reasoning(lines), None, "\n".join(lines))
+        return Reply(_reasoning(lines), None, ((0, "\n".join(lines)),))
     start = end = answer_lines[-1]
-    *before, final = _ANSWER_LINE.split(lines[start])
-    final = final.strip()
+    at = sum(len(line) + 1 for line in lines[:start])
+    working, begun = [(0, "".join(f"{line}\n" for line in lines[:start]))], 0
+    for answer in _ANSWER_LINE.finditer(lines[start]):
+        working += [(at + begun, "\n")] if begun else []
+        working.append((at + begun, lines[start][begun : answer.start()]))
+        begun = answer.end()
+    final = lines[start][begun:].strip()
     while not final and end + 1 < len(lines):
         end += 1
         final = lines[end].strip()
     rest = lines[end + 1 :]
-    working = "\n".join([*lines[:start], *before, *rest])
-    return Reply(_reasoning(lines[:start] + rest), final or None, working)
+    after = at + sum(len(line) + 1 for line in lines[start : end + 1])
+    working += [(after - 1, "".join(f"\n{line}" for line in rest))]
+    return Reply(_reasoning(lines[:start] + rest), final or None, tuple(working))
 
 
-def _without_box(text: str, boxed: list[str]) -> str:
+def _without_box(text: str, boxed: list[str]) -> tuple[tuple[int, str], ...]:
     """Cut the last box out of the text, unless it holds the result of an equation."""
     at = text.rfind(boxed[-1])
     start = [box.start() for box in _BOX.finditer(text, 0, at)][-1]
-    before, after = text[:start], text[at + len(boxed[-1]) :].removeprefix("}")
-    return before + (boxed[-1] if before.rstrip(" $").endswith("=") else "\n") + after
+    after = at + len(boxed[-1]) + text.startswith("}", at + len(boxed[-1]))
+    kept = boxed[-1] if text[:start].rstrip(" $").endswith("=") else "\n"
+    return (0, text[:start]), (at, kept), (after, text[after:])
 
 
 def _inside(block: str) -> str | None:
@@ -346,7 +361,7 @@ class Outcome(Bounded):
 
 @dataclass(frozen=True)
 class Process(Bounded):
-    """Score the share of correct steps, in [0, 1]; 0 without steps.
+    """Score the share of correct steps, in [0, 1]; 0 without steps. Each step is a span.
 
     Every statement of arithmetic is a step, such as `a op b = c`: on every line, beside others, and
     beside the final answer. It is correct if the arithmetic is exact, its numbers are available and
@@ -364,13 +379,16 @@ class Process(Bounded):
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
-        steps = read_steps(read_reply(text).working)
+        steps = read_steps(*read_reply(text).working)
         if not steps:
             return Verdict.wrong(Failure.NO_REASONING, message="no step is shown")
-        correct = _count_correct(steps, numbers)
-        return Verdict.scored(
-            correct / len(steps), message=f"{correct} of {len(steps)} steps are correct"
+        correct = _correct_steps(steps, numbers)
+        count = sum(correct)
+        verdict = Verdict.scored(
+            count / len(steps), message=f"{count} of {len(steps)} steps are correct"
         )
+        places = zip((step.place for step in steps), correct, strict=True)
+        return replace(verdict, spans=tuple(Span(*at, float(one)) for at, one in places if at))
 
 
 @dataclass(frozen=True)
@@ -435,16 +453,16 @@ def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
     return ""
 
 
-def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
-    """Return how many steps are correct, in order.
+def _correct_steps(steps: list[Step], numbers: tuple[int, ...]) -> list[bool]:
+    """Return which steps are correct, in order.
 
     Where the text says that the search begins again, the step may still go on from the numbers
     left, so every possible table is kept. A table shrinks with each step, so there are few.
     """
-    correct = 0
+    correct = [False] * len(steps)
     fresh: Table = tuple(sorted((number, 1) for number in numbers))
     tables, listed = {fresh}, set[tuple[str, ...]]()
-    for step in steps:
+    for number, step in enumerate(steps):
         operands = step.operands
         going_on = _remaining({*tables, fresh} if step.restarts else tables, operands)
         is_new = step.left is not None and step.sides not in listed
@@ -457,7 +475,7 @@ def _count_correct(steps: list[Step], numbers: tuple[int, ...]) -> int:
         agreeing = {table for table in after if step.left in (None, table)}
         agreeing |= {_with(result, rest) for rest in from_hand} & {step.left}
         tables = agreeing or after or tables
-        correct += bool(agreeing) or (is_whole and result == (TARGET, 1))
+        correct[number] = bool(agreeing) or (is_whole and result == (TARGET, 1))
     return correct
 
 

@@ -106,7 +106,8 @@ class Rubric(Combination):
                 return Verdict.unjudged(f"{name}: {verdict.message}", answer=verdict.answer)
             scores[name] = verdict.score
         score = min(1.0, self._paid(scores) / self.scale)
-        return replace(self._decided(parts, scores), score=score, parts=scores)
+        spans = tuple(span for verdict in parts.values() for span in verdict.spans)
+        return replace(self._decided(parts, scores), score=score, parts=scores, spans=spans)
 
     def _decided(self, parts: Mapping[str, Verdict], scores: Mapping[str, float]) -> Verdict:
         """The verdict that says whether the completion is right, and why not."""

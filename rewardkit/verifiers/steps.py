@@ -11,9 +11,9 @@ from itertools import pairwise, product
 from operator import truediv
 
 from rewardkit.protocols import Bounded
-from rewardkit.records import Failure, Sample, Verdict
+from rewardkit.records import Failure, Sample, Span, Verdict
 from rewardkit.text.thinking import text_to_read
-from rewardkit.verifiers.arithmetic import LONGEST, NotArithmetic, ascii_operators, read_expression
+from rewardkit.verifiers.arithmetic import LONGEST, NotArithmetic, RewrittenText, read_expression
 from rewardkit.verifiers.gsm8k import Gsm8k, Reading
 
 MOST_CHARACTERS, MOST_EQUATIONS = 200_000, 1000
@@ -81,6 +81,8 @@ class _Side:
     """The words after the last number, or before the first."""
     starts: bool = True
     """Whether nothing comes before it on its side of the equals sign."""
+    span: tuple[int, int] = (0, 0)
+    """Where its parts are in the text."""
 
     @property
     def ends_with_operand(self) -> bool:
@@ -132,6 +134,8 @@ class Statement:
     left: str
     right: str
     holds: bool
+    place: tuple[int, int] | None = None
+    """Where it is in the reply; None in a reply that is too long."""
 
     def __str__(self) -> str:
         return f"{self.left} = {self.right}"
@@ -144,16 +148,25 @@ def read_statements(text: str) -> tuple[Statement, ...]:
     >>> [str(one) for one in read_statements("He pays 3 * $5 = $15 + $2 = 17 dollars.")]
     ['3 * 5 = 15 + 2', '15 + 2 = 17']
     """
-    text = ascii_operators(text[:MOST_CHARACTERS])
+    rewritten = RewrittenText((0, text[:MOST_CHARACTERS]))
+    rewritten.as_ascii()
     for pattern, replacement in _REWRITES:
-        text = pattern.sub(replacement, text)
-    text = "=".join(text.split("=", MOST_EQUATIONS + 1)[: MOST_EQUATIONS + 1])
-    chains = (part.split("=") for part in _BREAK.split(text) if "=" in part)
-    return tuple(statement for chain in chains for statement in _statements(chain))
+        rewritten.sub(pattern, replacement)
+    text = "=".join(rewritten.text.split("=", MOST_EQUATIONS + 1)[: MOST_EQUATIONS + 1])
+    breaks = [(0, 0), *(match.span() for match in _BREAK.finditer(text)), (len(text), len(text))]
+    parts = [(end, text[end:start]) for (_, end), (start, _) in pairwise(breaks)]
+    return tuple(
+        statement
+        for at, part in parts
+        if "=" in part
+        for statement in _statements(part.split("="), at, rewritten)
+    )
 
 
-def _statements(chain: list[str]) -> Iterator[Statement]:
+def _statements(chain: list[str], at: int, rewritten: RewrittenText) -> Iterator[Statement]:
+    """The statements of a chain of equations, which begins at a place of the text."""
     for number, (before, after) in enumerate(pairwise(chain)):
+        start, at = at + max(0, len(before) - LONGEST), at + len(before) + 1
         left, right = _sides(before[-LONGEST:])[-1], _sides(after[:LONGEST])[0]
         if not right.starts or not left.parts or not right.parts or str(left) == str(right):
             continue
@@ -164,7 +177,8 @@ def _statements(chain: list[str]) -> Iterator[Statement]:
         except NotArithmetic:
             continue
         if not (left.is_number and right.is_number and (holds or number == 0)):
-            yield Statement(str(left), str(right), holds)
+            place = rewritten.place(start + left.span[0], at + right.span[1])
+            yield Statement(str(left), str(right), holds, place)
 
 
 def _equal(left: _Side, right: _Side) -> bool:
@@ -202,6 +216,9 @@ class _SideReader:
     def take(self, token: re.Match[str]) -> None:
         getattr(self, f"_{token.lastgroup}")(token)
         self.end = token.end()
+        side = self.side
+        if side.parts and side.parts[-1] == token.group():
+            side.span = (side.span[0] if len(side.parts) > 1 else token.start(), token.end())
 
     def _number(self, token: re.Match[str]) -> None:
         side = self.side
@@ -283,7 +300,8 @@ class _SideReader:
 class Steps(Bounded):
     """Right if the answer is right and every step of its arithmetic holds.
 
-    The score is the share of the statements `a op b = c` that hold, 0 without any. The answer is
+    The score is the share of the statements `a op b = c` that hold, 0 without any; each is a span
+    with score 1 or 0. The answer is
     read and compared as `gsm8k` does it; a wrong one is `arithmetic` if a step is wrong as well,
     `reasoning` if all of them hold. A right answer after a wrong step is `wrong_steps`. Without a
     reference, the steps alone decide.
@@ -318,6 +336,7 @@ class Steps(Bounded):
             answer=answer.answer if answer else None,
             failure=failure,
             message=_message(answer, statements, wrong),
+            spans=tuple(Span(*one.place, float(one.holds)) for one in statements if one.place),
         )
 
 

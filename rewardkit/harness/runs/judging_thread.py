@@ -26,6 +26,7 @@ from rewardkit.text.thinking import (
     Thinking,
     ThinkingTags,
     in_think_tags,
+    place_in_own_tags,
     text_to_read,
     thinking_is_open,
     thinking_of,
@@ -137,12 +138,28 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
         same = [batch[place].in_think_tags() for place in places]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
+        if tags := verifiers.thinking_tags:
+            of = [batch[place].completion.text for place in places]
+            strict = [_in_own_tags(*pair, tags) for pair in zip(strict, of, strict=True)]
         flexible = _flexible(verifiers, same, strict, options)
         second = _second(verifiers, same, options)
         for place, one, *verdicts in zip(places, same, strict, flexible, second, strict=True):
             verdict, brief, other = verdicts
             rows[place] = one.row(verdict=verdict, flexible=brief, second=other)
     return [rows[place] for place in range(len(batch))]
+
+
+def _in_own_tags(verdict: Verdict, text: str, tags: ThinkingTags) -> Verdict:
+    """The verdict with spans of `text`, which was judged with the common tags."""
+    spans = (
+        replace(
+            one,
+            start=place_in_own_tags(text, tags, one.start),
+            end=place_in_own_tags(text, tags, one.end),
+        )
+        for one in verdict.spans
+    )
+    return replace(verdict, spans=tuple(spans)) if verdict.spans else verdict
 
 
 def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:
@@ -218,6 +235,7 @@ def _verdicts(
             and thinking_is_open("", text)
             and not text_to_read(text, thinking).strip()
         )
+        verdict = verdict.in_text(text, one.completion.text)
         adjusted.append(_finished(verdict, one.completion, one.prompt, unread=unread))
     return adjusted
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit import Failure
+from rewardkit import Failure, Span
 from rewardkit.harness.report.page import PageComparisons, compare_runs, render
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow
@@ -475,6 +475,28 @@ def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(
     )
     assert found == marked
     assert said in text(browser, ".block:last-child h4")
+
+
+@pytest.mark.parametrize(
+    ("thinking", "spans", "marks"),
+    [
+        ("", [(0, 9, 1.0), (11, 21, 0.0)], [("holds", "3 + 4 = 7"), ("fails", "7 * 2 = 15")]),
+        ("<think>𝔸</think>", [(16, 25, 0.5)], [("partly", "3 + 4 = 7")]),
+        ("<think>1 = 1</think>", [(7, 12, 1.0)], []),  # in the thinking, which is folded
+        ("", [(0, 9, 1.0), (5, 12, 0.0)], [("holds", "3 + 4 = 7")]),  # they overlap
+    ],
+)
+def test_the_scored_parts_of_a_text_are_coloured(
+    at: Any, thinking: str, spans: list[tuple[int, int, float]], marks: list[tuple[str, str]]
+) -> None:
+    one = row("1", completion=f"{thinking}3 + 4 = 7, 7 * 2 = 15 #### 14", answer=None)
+    scored = replace(one.verdict, spans=tuple(Span(*span) for span in spans))
+    page = at([as_run("r", [replace(one, verdict=scored)])], "#samples")
+    found = page.value(
+        "[...document.querySelectorAll('.block mark')].map(one => [one.className, one.textContent])"
+    )
+    assert [tuple(mark) for mark in found] == marks
+    assert f"{len(spans)} part" in text(page, ".block:last-child h4")
 
 
 def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:

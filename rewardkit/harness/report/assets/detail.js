@@ -43,8 +43,9 @@ const PLAIN_FAILURES = ["", "wrong", "error"];  // these say no more than the ou
 
 function sideOf(sample, text) {
   const { thinking, answer } = parted(text);
-  const { body, explanation } = highlighted(answer, text.answer, text.flexible);
-  const drawn = typesetOrNull(answer);
+  const scored = scoredParts(text.completion, text.completion.length - answer.length, text.spans);
+  const { body, explanation } = highlighted(answer, text.answer, text.flexible, scored);
+  const drawn = scored.length ? null : typesetOrNull(answer);
   const outcome = outcomeOf(sample);
   const failure = table.failures[table.failure[sample]];
   return make("article", { class: "side-run" },

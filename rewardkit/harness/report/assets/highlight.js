@@ -23,34 +23,52 @@ function isWholeWord(text, part, at) {
 const LONGEST_SHOWN = 40_000;
 const SHOWN_EACH_SIDE = 15_000;
 
-// The completion as elements, and a sentence on the answer and whether it is highlighted.
-function highlighted(text, answer, flexible) {
-  const strictAt = lastPosition(text, answer);
-  const flexibleAt = flexible === answer ? -1 : lastPosition(text, flexible);
+// The completion as elements, and a sentence on the answer and whether it is highlighted. The parts
+// of the text that the verdict scores go before the answers.
+function highlighted(text, answer, flexible, scored) {
   const spans = [];
-  if (strictAt >= 0) spans.push({ from: strictAt, to: strictAt + answer.length, kind: null });
-  const overlaps = strictAt >= 0 && flexibleAt < strictAt + answer.length
-    && flexibleAt + (flexible?.length ?? 0) > strictAt;
-  if (flexibleAt >= 0 && !overlaps) {
-    spans.push({ from: flexibleAt, to: flexibleAt + flexible.length, kind: "flexible" });
-  }
+  const add = (span) => {
+    const isFree = span.from >= 0 && spans.every(({ from, to }) => span.to <= from || to <= span.from);
+    if (isFree) spans.push(span);
+    return isFree;
+  };
+  const addAnswer = (part, kind) => {
+    const at = lastPosition(text, part);
+    return add({ from: at, to: at + (part?.length ?? 0), kind });
+  };
+  scored.forEach(add);
+  const isShown = addAnswer(answer, null);
+  if (flexible !== answer) addAnswer(flexible, "flexible");
   spans.sort((left, right) => left.from - right.from);
-  return { body: pieces(text, spans), explanation: explain(strictAt, answer) };
+  const parts = scored.length ? `${plural(scored.length, "part")} scored; ` : "";
+  return { body: pieces(text, spans), explanation: parts + explain(isShown, answer) };
 }
 
-function explain(at, answer) {
+// The scored parts of a text that begins at `start` of the completion. Scores count characters, as
+// Python does; JavaScript counts those beyond the first 65,536 twice.
+function scoredParts(completion, start, scores) {
+  if (!scores.length) return [];
+  const ends = [0];
+  for (const character of completion) ends.push(ends.at(-1) + character.length);
+  const kinds = (score) => (score === 1 ? "holds" : score === 0 ? "fails" : "partly");
+  return scores.map(([from, to, score]) => ({
+    from: ends[from] - start, to: ends[to] - start, kind: kinds(score), title: `score ${rounded(score)}`,
+  }));
+}
+
+function explain(isShown, answer) {
   if (answer === null) return "no answer was read";
   if (answer === "") return "an empty answer was read";
-  if (at >= 0) return "the answer is highlighted";
-  return "the answer does not appear here letter for letter, so nothing is highlighted";
+  if (isShown) return "the answer is highlighted";
+  return "the answer does not appear here letter for letter, so it is not highlighted";
 }
 
 function pieces(text, spans) {
   const elements = [];
   let end = 0;
-  for (const { from, to, kind } of spans) {
+  for (const { from, to, kind, title = null } of spans) {
     elements.push(...plainPiece(text, end, from));
-    elements.push(make("mark", { class: kind }, ...plainPiece(text, from, to)));
+    elements.push(make("mark", { class: kind, title }, ...plainPiece(text, from, to)));
     end = to;
   }
   return [...elements, ...plainPiece(text, end, text.length)];

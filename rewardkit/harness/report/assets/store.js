@@ -62,13 +62,13 @@ function blockOf(sample) {
 async function textOf(sample) {
   await openBlock(blockOf(sample));
   const [ownPrompt, completion, answer, reference, message, flexible, promptTokens, reasoning, thinkingTokens,
-    promptEnds, toolCalls] = texts[sample];
+    promptEnds, toolCalls, spans] = texts[sample];
   const shared = typeof ownPrompt === "number";
   if (shared) await openBlock(blockOf(ownPrompt));
   const prefix = prefixes[prefixIndex(table.run[sample], table.task[sample])]?.text ?? "";
   const prompt = prefix + (shared ? texts[ownPrompt][0] : ownPrompt);
   return { prompt, completion, answer, reference, message, flexible, promptTokens, reasoning, thinkingTokens,
-    promptEnds, toolCalls };
+    promptEnds, toolCalls, spans };
 }
 
 function taskName(sample) {
