@@ -177,7 +177,14 @@ def ballots(problems: Sequence[Sequence[CompletionRow]], same: SameAnswers) -> l
     requested form, or that ran out of time, has no vote.
     """
     right = [sum(bool(row.verdict.correct) for row in rows) for rows in problems]
-    wrong = [Counter(_wrong_answers(rows)) for rows in problems]
+    wrong = [
+        Counter(
+            row.verdict.answer.strip()
+            for row in rows
+            if row.verdict.failure in COMPARED and row.verdict.answer is not None
+        )
+        for rows in problems
+    ]
     contested = {
         index: [answer for answer, _ in votes.most_common()]
         for index, votes in enumerate(wrong)
@@ -195,12 +202,6 @@ def ballots(problems: Sequence[Sequence[CompletionRow]], same: SameAnswers) -> l
 
 COMPARED = (Failure.WRONG, Failure.ARITHMETIC, Failure.REASONING, Failure.WRONG_STEPS)
 """Failures of completions whose answer was read and compared; such an answer has a vote."""
-
-
-def _wrong_answers(rows: Sequence[CompletionRow]) -> Iterator[str]:
-    for row in rows:
-        if row.verdict.failure in COMPARED and row.verdict.answer is not None:
-            yield row.verdict.answer.strip()
 
 
 MOST_COMPARED = 1000

@@ -122,33 +122,26 @@ def comparison_tables(
 
 
 def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table:
-    first = of_task[0]
+    first, kind = of_task[0], of_task[0].kind
     metric, direction = words(first.metric), " (lower is better)" if first.lower_is_better else ""
-    baseline = (names[first.baseline], _value(first.baseline_value, first.kind), "baseline")
-    return Table(
-        f"{first.task}: {metric}{direction} on {_problems(of_task)} problems",
-        ("run", metric, "difference", "p", "better", "worse"),
-        [(*baseline, "", "", ""), *(_row(comparison, names) for comparison in of_task)],
-    )
-
-
-def _row(comparison: TaskComparison, names: Mapping[str, str]) -> tuple[str, ...]:
-    change, kind = comparison.difference, comparison.kind
-    return (
-        names[comparison.run],
-        _value(comparison.run_value, kind),
-        f"{change_text(change.value, kind, '+')}\n{_change_interval(change, kind)}",
-        _probability(comparison.p_adjusted).removeprefix("= "),
-        str(len(comparison.better)),
-        str(len(comparison.worse)),
-    )
-
-
-def _problems(of_task: Sequence[TaskComparison]) -> str:
-    """The number of problems, or the smallest and the largest: runs may lack values."""
-    counts = {comparison.problems for comparison in of_task}
+    counts = {comparison.problems for comparison in of_task}  # runs may lack values
     fewest, most = min(counts), max(counts)
-    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    problems = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    rows = [(names[first.baseline], _value(first.baseline_value, kind), "baseline", "", "", "")]
+    for comparison in of_task:
+        change = comparison.difference
+        rows.append(
+            (
+                names[comparison.run],
+                _value(comparison.run_value, kind),
+                f"{change_text(change.value, kind, '+')}\n{_change_interval(change, kind)}",
+                _probability(comparison.p_adjusted).removeprefix("= "),
+                str(len(comparison.better)),
+                str(len(comparison.worse)),
+            )
+        )
+    columns = ("run", metric, "difference", "p", "better", "worse")
+    return Table(f"{first.task}: {metric}{direction} on {problems} problems", columns, rows)
 
 
 def _details(comparison: TaskComparison, most: int) -> Iterator[str]:
@@ -220,15 +213,14 @@ def _probability(p_value: float) -> str:
 
 
 def _listed(changed: Sequence[Flip], most: int, kind: str) -> str:
+    form = ".2f" if kind == "share" else ".4g"
     single = all({flip.baseline, flip.run} == {0.0, 1.0} for flip in changed)
-    shown = [flip.id if single else _flip(flip, kind) for flip in changed[:most]]
+    shown = [
+        flip.id if single else f"{flip.id} ({flip.baseline:{form}} → {flip.run:{form}})"
+        for flip in changed[:most]
+    ]
     rest = len(changed) - len(shown)
     return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
-
-
-def _flip(flip: Flip, kind: str) -> str:
-    form = ".2f" if kind == "share" else ".4g"
-    return f"{flip.id} ({flip.baseline:{form}} → {flip.run:{form}})"
 
 
 class Comparisons(Shown, list[TaskComparison]):

@@ -74,18 +74,15 @@ def field_value(row: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         if isinstance(value, Mapping) and part in value:
             value = value[part]
-        elif isinstance(value, list) and (place := _place(part, len(value))) is not None:
-            value = value[place]
+        elif (
+            isinstance(value, list)
+            and part.removeprefix("-").isdecimal()
+            and -len(value) <= int(part) < len(value)
+        ):
+            value = value[int(part)]
         else:
             return None
     return value
-
-
-def _place(part: str, length: int) -> int | None:
-    """A list's index, negative from its end; None if the part of a path isn't one."""
-    if not part.removeprefix("-").isdecimal():
-        return None
-    return int(part) if -length <= int(part) < length else None
 
 
 def read_rows(path: str | Path) -> list[Row]:
@@ -646,7 +643,19 @@ def problems(
 
 def rows_of(task: Task, samples: Sequence[Sample]) -> list[Row]:
     """A row for each sample. DataError if the task would read another sample from the row."""
-    return [_row(task, sample, index) for index, sample in enumerate(samples)]
+    rows = []
+    for index, sample in enumerate(samples):
+        plain = dict(sample.columns)
+        candidates = (plain, {"id": sample.id, **plain})  # with its id if the task can't derive it
+        own = (row for row in candidates if task.sample(json.loads(as_json(row)), index) == sample)
+        if (row := next(own, None)) is None:
+            raise DataError(
+                f"task {task.name!r} reads another sample from the columns of its sample "
+                f"{sample.id!r}, so a file of them would hold other problems; its `sample` must "
+                "read what its `load` gives"
+            )
+        rows.append(row)
+    return rows
 
 
 def as_json(row: Row) -> str:
@@ -672,19 +681,6 @@ def check_dataset_file(path: Path, *, overwrite: bool) -> None:
             f"not as {path.suffix!r}"
         )
     check_target(path, overwrite=overwrite)
-
-
-def _row(task: Task, sample: Sample, index: int) -> Row:
-    """The sample's columns, and its id if the task can't derive it from them."""
-    plain = dict(sample.columns)
-    candidates = (plain, {"id": sample.id, **plain})
-    for row in candidates:
-        if task.sample(json.loads(as_json(row)), index) == sample:
-            return row
-    raise DataError(
-        f"task {task.name!r} reads another sample from the columns of its sample {sample.id!r}, so "
-        "a file of them would hold other problems; its `sample` must read what its `load` gives"
-    )
 
 
 def _write_jsonl(rows: Sequence[Row], path: Path) -> None:

@@ -87,7 +87,14 @@ def resolve(model: str) -> Path:
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise UsageError(_incomplete(folder))
+            base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
+            if base is None:
+                raise UsageError(f"{folder} holds no config.json; give a checkpoint's folder")
+            raise UsageError(
+                f"{folder} holds only an adapter; merge it into its base {base!r}, and save the "
+                "tokenizer beside it: PeftModel.from_pretrained(base, adapter).merge_and_unload()"
+                ".save_pretrained(folder)"
+            )
         return folder
     refuse_missing(model)
     return _download(model)
@@ -129,17 +136,6 @@ def loading_error(what: str, error: Exception) -> UsageError:
             "--trust-remote-code; read that code first"
         )
     return UsageError(f"{what}: {error}")
-
-
-def _incomplete(folder: Path) -> str:
-    base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
-    if base is None:
-        return f"{folder} holds no config.json; give a checkpoint's folder"
-    return (
-        f"{folder} holds only an adapter; merge it into its base {base!r}, and save the "
-        "tokenizer beside it: PeftModel.from_pretrained(base, adapter).merge_and_unload()"
-        ".save_pretrained(folder)"
-    )
 
 
 def _download(model: str) -> Path:

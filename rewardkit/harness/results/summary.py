@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
@@ -215,7 +215,9 @@ def shortcomings(
     Nothing is judged, the verifier crashed on every text, a larger share than `max_errors` is
     unjudged, or a metric is below its value in `fail_under` in a task that has it.
     """
-    total, judged, crashed = _totals(tasks.values())
+    total = sum(one.completions for one in tasks.values())
+    judged = sum(one.judged for one in tasks.values())
+    crashed = sum(one.failures.get(Failure.CRASHED, 0) for one in tasks.values())
     reasons = []
     if total and not judged:
         reasons.append("nothing was judged")
@@ -237,13 +239,6 @@ def shortcomings(
             if metric and metric.value < least
         ]
     return reasons
-
-
-def _totals(tasks: Iterable[TaskSummary]) -> tuple[int, int, int]:
-    """The numbers of all completions, of the judged ones, and of those that crashed."""
-    counts = [(one.completions, one.judged, one.failures.get(Failure.CRASHED, 0)) for one in tasks]
-    total, judged, crashed = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
-    return total, judged, crashed
 
 
 @dataclass(frozen=True)

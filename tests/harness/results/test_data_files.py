@@ -39,7 +39,7 @@ def test_the_three_formats_give_the_same_rows(tmp_path: Path, suffix: str) -> No
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl, line 2 isn't JSON"),
+        ("a.jsonl", '{"a": 1}\n\n{"a": \n', "a.jsonl, line 3 isn't JSON"),
         ("a.jsonl", "[1]\n", "line 1 isn't a JSON object"),
         ("a.xlsx", "", r"suffix '\.xlsx' isn't one of"),
         ("a.parquet", "no", "isn't a Parquet file"),

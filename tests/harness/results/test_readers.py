@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from rewardkit import Sample
 from rewardkit.errors import DataError, RewardkitError, RunMismatch
 from rewardkit.harness.prompts.template import load_template
-from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.results.comparison import read_run
 from rewardkit.harness.results.completion_row import CompletionRow, read_samples
 from rewardkit.harness.results.data_files import read_rows
-from rewardkit.harness.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -72,31 +70,6 @@ def test_a_row_is_read_or_refused_with_its_line(tmp_path: Path, line: Any) -> No
     assert next(rows).key == LINE["key"]
     with own_errors("samples.jsonl, line 2 isn't a row"):
         json.dumps(next(rows).as_json())
-
-
-@fuzzed
-@given(content=st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
-@pytest.mark.parametrize("name", ["samples.jsonl", "run.json", "summary.json"])
-def test_any_bytes_in_a_runs_folder(tmp_path: Path, name: str, content: bytes) -> None:
-    for file in FIXTURE.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / name).write_bytes(content)
-    with own_errors():
-        RunFolder(tmp_path).read_record()
-    with own_errors():
-        read_run(tmp_path, "accuracy")
-
-
-@fuzzed
-@given(record=changed(RECORD))
-def test_a_record_that_is_changed_anywhere(tmp_path: Path, record: Any) -> None:
-    for file in FIXTURE.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "run.json").write_text(json.dumps(record))
-    with own_errors():
-        read_run(tmp_path, "accuracy")
-    with own_errors():
-        render_runs([tmp_path], tmp_path / "page.html")
 
 
 @pytest.mark.parametrize(
