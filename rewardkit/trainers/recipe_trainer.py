@@ -85,9 +85,6 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         super().__init__(*args, **kwargs)
         if self.args.log_completions:
             self._logs = _no_completions()
-        self._check_settings_of_recipe()
-
-    def _check_settings_of_recipe(self) -> None:
         ungrouped = self._baseline == "none"
         for name in self._span_weights:
             if name not in self.reward_func_names:
@@ -281,30 +278,23 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
         self._history: History | None = None
         self._steps = 0
         super().__init__(*args, **kwargs)
-        if self._overrides():
-            self._check_settings()
-
-    def _overrides(self) -> bool:
-        # unscaled advantages have no eps
-        return not self._schedule.never() or (self._eps != EPS and self.scale_rewards != "none")
-
-    def _check_settings(self) -> None:
         wanted = {"scale_rewards": "group", "multi_objective_aggregation": "sum_then_normalize"}
-        for name, value in wanted.items():
+        for name, value in wanted.items() if self._overrides() else ():
             if getattr(self, name) != value:
                 raise UsageError(
                     f"{name} is {getattr(self, name)!r}; momentum blends the statistics of "
                     f"groups' weighted sums, so set {name}={value!r}"
                 )
 
+    def _overrides(self) -> bool:
+        # unscaled advantages have no eps
+        return not self._schedule.never() or (self._eps != EPS and self.scale_rewards != "none")
+
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
-        if self.model.training and self._overrides():
-            self._set_advantages(output, self._blended(self._weighted_rewards()))
-        return output
-
-    def _blended(self, rewards: torch.Tensor) -> torch.Tensor:
-        """The advantages of all processes' completions; every process computes the same."""
+        if not (self.model.training and self._overrides()):
+            return output
+        rewards = self._weighted_rewards()  # every process computes the same
         momentum = self._schedule.at(self._steps)
         advantages, self._history = momentum_advantages(
             rewards,
@@ -322,7 +312,8 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
         if self._history is not None:
             metrics["momentum/reward_mean"].append(self._history.mean)
             metrics["momentum/reward_std"].append(self._history.std)
-        return advantages
+        self._set_advantages(output, advantages)
+        return output
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         super()._save_checkpoint(model, trial)

@@ -103,16 +103,6 @@ class BestCheckpoint:
         replace_text(self.record, as_json(record) + "\n")
 
 
-def refuse_trainers_choice(args: Any) -> None:
-    """UsageError if the trainer would choose a best checkpoint by a metric of its own."""
-    if args.metric_for_best_model is not None or args.save_strategy == "best":
-        raise UsageError(
-            f"the trainer keeps the best checkpoint by {args.metric_for_best_model!r} "
-            "(metric_for_best_model, load_best_model_at_end or save_strategy='best') and "
-            "EvaluationCallback by its metric; unset the trainer's, or pass keep_best=False"
-        )
-
-
 RUN_DEPENDENT_PREFIXES = (
     *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),
     "seed_spread",
@@ -153,7 +143,11 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         log_completions: bool = True,
         **given: Any,
     ) -> None:
-        _check(every=every, batch_size=batch_size, truncation_share=truncation_share)
+        if importlib.util.find_spec("matplotlib") is None:
+            raise MissingExtra.needing("matplotlib", "figures", "eval_curve.png")
+        read_value(PositiveInt, every, "every")
+        read_value(PositiveInt, batch_size, "batch_size")
+        read_value(Share, truncation_share, "truncation_share")
         if keep_best and metric not in NAMES and not metric.startswith(RUN_DEPENDENT_PREFIXES):
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
@@ -206,8 +200,19 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             record=self._output_dir / BEST,
         )
         if self._keep_best:
-            refuse_trainers_choice(args)
-            self._begin_best(state)
+            if args.metric_for_best_model is not None or args.save_strategy == "best":
+                raise UsageError(
+                    f"the trainer keeps the best checkpoint by {args.metric_for_best_model!r} "
+                    "(metric_for_best_model, load_best_model_at_end or save_strategy='best') and "
+                    "EvaluationCallback by its metric; unset the trainer's, or pass keep_best=False"
+                )
+            # the best of a resumed training goes on, the same in every process
+            if broadcast_from_main(state.is_world_process_zero and self._best.is_kept(state)):
+                self._best.choose(state, state.best_metric, state.best_global_step)
+            else:
+                state.best_metric = state.best_global_step = state.best_model_checkpoint = None
+            if state.is_world_process_zero:
+                self._best.write(state)
         if state.global_step == 0:
             self._evaluate(args, state, model)
 
@@ -268,8 +273,14 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             engine=self._engine,
         )
         is_first, self._last_step = self._last_step is None, step
-        if is_first and self._keep_best:
-            self._check_metric(summaries[self._task])
+        summary = summaries[self._task]
+        if is_first and self._keep_best and self._metric not in summary.metrics:
+            count = summary.unjudged
+            unjudged = f"; {count} completions could not be judged" if count else ""
+            raise UsageError(
+                f"task {self._task!r} has no metric {self._metric!r}; it has "
+                f"{', '.join(summary.metrics)}{unjudged}"
+            )
         if state.is_world_process_zero:
             rows = RunFolder(folder).rows().values()
             amounts = task_amounts([plan.task for plan in self.live_evaluation.task_plans], rows)
@@ -279,29 +290,3 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             if self._on_evaluation is not None:
                 self._on_evaluation(step, summaries)
         return summaries
-
-    def _check_metric(self, summary: TaskSummary) -> None:
-        if self._metric not in summary.metrics:
-            count = summary.unjudged
-            unjudged = f"; {count} completions could not be judged" if count else ""
-            raise UsageError(
-                f"task {self._task!r} has no metric {self._metric!r}; it has "
-                f"{', '.join(summary.metrics)}{unjudged}"
-            )
-
-    def _begin_best(self, state: Any) -> None:
-        """Continue with the best of a resumed training, the same in every process."""
-        if broadcast_from_main(state.is_world_process_zero and self._best.is_kept(state)):
-            self._best.choose(state, state.best_metric, state.best_global_step)
-        else:
-            state.best_metric = state.best_global_step = state.best_model_checkpoint = None
-        if state.is_world_process_zero:
-            self._best.write(state)
-
-
-def _check(*, every: int, batch_size: int, truncation_share: float) -> None:
-    if importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtra.needing("matplotlib", "figures", "eval_curve.png")
-    read_value(PositiveInt, every, "every")
-    read_value(PositiveInt, batch_size, "batch_size")
-    read_value(Share, truncation_share, "truncation_share")

@@ -330,10 +330,14 @@ class LiveBackend:
 
     def _complete(self, batch: Sequence[Request], sampling: Sampling) -> list[Completion]:
         import torch
+        from torch.distributed.fsdp import FullyShardedDataParallel as Sharded
 
+        gathered: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if isinstance(self.wrapped, Sharded):  # version 1 keeps some parameters at the root
+            gathered = Sharded.summon_full_params(self.wrapped, recurse=False, writeback=False)
         try:
             # not inference_mode: training can't use a tensor that a module caches in it
-            with torch.no_grad(), _root_parameters_gathered(self.wrapped):
+            with torch.no_grad(), gathered:
                 return complete(self._model, self.checkpoint, batch, sampling)
         except torch.OutOfMemoryError as error:
             raise BackendError(
@@ -368,12 +372,3 @@ def broadcast_from_main(value: Any) -> Any:
     from accelerate.utils import broadcast_object_list
 
     return broadcast_object_list([value])[0]
-
-
-def _root_parameters_gathered(model: Any) -> contextlib.AbstractContextManager[None]:
-    """Gather the parameters that fully sharded data parallelism (version 1) keeps at the root."""
-    from torch.distributed.fsdp import FullyShardedDataParallel
-
-    if isinstance(model, FullyShardedDataParallel):
-        return FullyShardedDataParallel.summon_full_params(model, recurse=False, writeback=False)
-    return contextlib.nullcontext()

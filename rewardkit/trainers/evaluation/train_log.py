@@ -49,6 +49,11 @@ class StepEvaluation:
     previous_step: int
     """The step of the evaluation before: later logs belong to this one."""
 
+    @property
+    def name(self) -> str:
+        """The name of its run."""
+        return evaluation_name(self.step)
+
     def value(self, metric: str) -> float:
         """The metric's mean."""
         return self.metrics[metric]["value"]
@@ -194,7 +199,7 @@ def rises(
     return sorted(found, key=lambda each: -each.deviations)
 
 
-def _and_rises(found: Sequence[Rise], otherwise: Mapping[str, str]) -> tuple[str, str]:
+def _and_rises(found: Sequence[Rise], **otherwise: str) -> tuple[str, str]:
     """The rewards that rose, in words, and the link to the completions by the first of them."""
     if not found:
         return "", completions_link(**otherwise)
@@ -246,9 +251,9 @@ def equal_rewards(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
     last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
     if len(last) < RECENT_LOGS or min(share for _, share in last) <= MOST:
         return
-    for task in tasks[:1]:
-        if evaluations(entries, task)[-1].metrics.get("accuracy", {"value": 0})["value"] >= SOLVED:
-            return
+    accuracies = [evaluations(entries, task)[-1].metrics.get("accuracy") for task in tasks[:1]]
+    if any(accuracy and accuracy["value"] >= SOLVED for accuracy in accuracies):
+        return
     rewards = [reward for _, reward in logged_values(entries, "reward")[-RECENT_LOGS:]]
     mean = f" (mean reward {fmean(rewards):.3g})" if rewards else ""
     yield (
@@ -280,7 +285,7 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
     for where, before, now in spans:
         if before / DRIFT < now < before * DRIFT:
             continue
-        risen, link = _and_rises(found, {"sort": "characters" if now > before else "-characters"})
+        risen, link = _and_rises(found, sort="characters" if now > before else "-characters")
         yield (
             "length",
             f"the mean length of the {where}'s completions went from {before:.0f} to {now:.0f} "
@@ -296,19 +301,13 @@ def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     evaluated = [one for one in earlier if "accuracy" in one.metrics]
     best = max(evaluated, key=lambda one: one.value("accuracy"), default=latest)
     if has_risen(latest, best, "accuracy"):
-        risen, link = _and_rises(rises(entries, best, latest), _of_evaluation(latest, "wrong"))
+        risen, link = _and_rises(rises(entries, best, latest), run=latest.name, outcome="wrong")
         yield (
             f"accuracy/{task}",
             f"{task}: accuracy fell from {best.value('accuracy'):.2f} at step {best.step} to "
             f"{latest.value('accuracy'):.2f} at step {latest.step}, beyond its 95% interval"
             f"{risen}; read the completions, and go back to the best checkpoint{link}",
         )
-
-
-def _of_evaluation(evaluation: StepEvaluation, outcome: str = "") -> dict[str, str]:
-    """The filters of an evaluation's completions in a page."""
-    run = {"run": evaluation_name(evaluation.step)}
-    return run | {"outcome": outcome} if outcome else run
 
 
 def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
@@ -321,7 +320,7 @@ def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
             and latest.value("accuracy") <= before.value("accuracy")
         ):
             found = rises(entries, before, latest)
-            risen, link = _and_rises(found, _of_evaluation(latest, "wrong"))
+            risen, link = _and_rises(found, run=latest.name, outcome="wrong")
             yield (
                 f"format/{task}",
                 f"{task}: from step {before.step} to {latest.step} the format rate rose from "
@@ -346,8 +345,7 @@ def one_answer(entries: Sequence[Entry], task: str) -> Signs:
         return
     if found["share"] <= max(MOST, found["references"] + BEYOND_REFERENCES):
         return
-    first = evaluations(entries, task)[0]
-    risen, link = _and_rises(rises(entries, first, latest), _of_evaluation(latest))
+    risen, link = _and_rises(rises(entries, evaluations(entries, task)[0], latest), run=latest.name)
     yield (
         f"one_answer/{task}",
         f"{task}: {found['share']:.0%} of the completions of step {latest.step}'s evaluation "
@@ -404,7 +402,7 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
         f"{task}: {latest.value('unfinished_rate'):.1%} of the completions of step "
         f"{latest.step}'s evaluation are unfinished, more than {100 * share:g}%; read some: raise "
         "max_tokens if they are cut short, look at the rewards if they ramble"
-        f"{completions_link(**_of_evaluation(latest, 'truncated'))}",
+        f"{completions_link(run=latest.name, outcome='truncated')}",
     )
 
 

@@ -409,7 +409,10 @@ def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents)
         keys = [known for known in types if known.startswith(f"{name}.")]
         raise UsageError(f"{name} is a section; set one of {', '.join(keys[:20])}")
     by_key = {known: kind for known, kind in types.items() if known.rpartition(".")[2] == name}
-    found = {name: types[name]} if name in types else by_key or _find_parameter(name, contents)
+    found = {name: types[name]} if name in types else by_key
+    for place in () if found else ("task_args", "verifier_args"):
+        parameters = _parameters(place, contents)
+        found |= {f"{place}.{name}": parameters[name]} if name in parameters else {}
     if not found:
         raise _unknown(name, types)
     if len(found) > 1:
@@ -423,14 +426,6 @@ def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:
     if not isinstance(contents.get(kind), str):
         return {}
     return parameter_types(getattr(registry.installed(), kind)(contents[kind]))
-
-
-def _find_parameter(name: str, contents: RecipeContents) -> dict[str, Any]:
-    return {
-        f"{section}.{name}": types[name]
-        for section in ("task_args", "verifier_args")
-        if name in (types := _parameters(section, contents))
-    }
 
 
 def _unknown(name: str, names: Iterable[str]) -> UnknownName:

@@ -8,7 +8,7 @@ import json
 import re
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from statistics import fmean
 from types import MappingProxyType
@@ -69,16 +69,22 @@ class RewardBatch:
 
         DataError when the batch has none of the reader's columns.
         """
-        rows = zip(self._rows(), self.questions, strict=True)
-        return [_sample(reader, row, at, question) for at, (row, question) in enumerate(rows)]
+        samples: list[Sample | Verdict] = []
+        for place, (row, question) in enumerate(zip(self.rows(), self.questions, strict=True)):
+            try:
+                samples.append(reader(row, place, question))
+            except DataError as error:
+                if reader.task is None:
+                    raise
+                samples.append(Verdict.unjudged(str(error)))
+        return samples
 
     def rows(self) -> list[dict[str, object]]:
-        """The data set's row of each completion: its plain columns except `prompt`."""
-        return [plain_columns(row) for row in self._rows()]
-
-    def _rows(self) -> Iterator[dict[str, object]]:
-        for index in range(len(self.texts)):
-            yield {name: values[index] for name, values in self.columns.items()}
+        """The data set's row of each completion, except `prompt`."""
+        return [
+            {name: values[place] for name, values in self.columns.items()}
+            for place in range(len(self.texts))
+        ]
 
     def is_same(self, other: RewardBatch) -> bool:
         """Whether both hold TRL's same batch: the same objects, unchanged since."""
@@ -88,17 +94,6 @@ class RewardBatch:
             and self.columns.keys() == other.columns.keys()
             and all(values is other.columns[name] for name, values in self.columns.items())
         )
-
-
-def _sample(
-    reader: SampleReader, row: Mapping[str, object], index: int, question: str
-) -> Sample | Verdict:
-    try:
-        return reader(row, index, question)
-    except DataError as error:
-        if reader.task is None:
-            raise
-        return Verdict.unjudged(str(error))
 
 
 def read_batch(
@@ -135,16 +130,6 @@ def check_columns(names: Iterable[str]) -> None:
             f"the data set has a column {reserved[0]!r}, a name that TRL uses for an argument of "
             f"its own; rename it: dataset.rename_column({reserved[0]!r}, …)"
         )
-
-
-def check_reference_columns(names: Iterable[str]) -> None:
-    """UsageError for a column that TRL doesn't pass to a reward function."""
-    for name in names:
-        if name in TRL_ARGUMENTS or name in TRL_COLUMNS:
-            raise UsageError(
-                f"the reference can't be in a column {name!r}: TRL keeps that name for itself; "
-                "rename the column"
-            )
 
 
 logger = get_logger(__name__)
@@ -259,7 +244,7 @@ def _log_columns(
     log(f"{label}/answer", [storable(verdict.answer or "") for verdict in verdicts])
     log(f"{label}/failure", [str(verdict.failure or "") for verdict in verdicts])
     log(f"{label}/message", [storable(verdict.message) for verdict in verdicts])
-    log(f"{label}/columns", [json.dumps(row, default=str) for row in batch.rows()])
+    log(f"{label}/columns", [json.dumps(plain_columns(row), default=str) for row in batch.rows()])
 
 
 def _log_metrics(label: str, verdicts: Sequence[Verdict], log: LogMetric) -> None:
@@ -309,17 +294,14 @@ def reward_name(verifier: object) -> str:
     if function_name is not None:
         return _identifier(function_name)
     base = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(verifier).__name__).lower()
-    return _joined(base, dict(_changed_fields(verifier)))
-
-
-def _changed_fields(verifier: object) -> Iterator[tuple[str, object]]:
-    """The fields of a dataclass instance that differ from their defaults."""
-    if not dataclasses.is_dataclass(verifier):
-        return
-    for one in dataclasses.fields(verifier):
-        value = getattr(verifier, one.name)
-        if one.init and isinstance(value, (str, int, float)) and value != one.default:
-            yield one.name, value
+    changed = {
+        one.name: value
+        for one in (dataclasses.fields(verifier) if dataclasses.is_dataclass(verifier) else ())
+        if isinstance(value := getattr(verifier, one.name), (str, int, float))
+        and one.init
+        and value != one.default
+    }
+    return _joined(base, changed)
 
 
 def _joined(base: str, parameters: Mapping[str, object]) -> str:
@@ -514,7 +496,12 @@ def _batch_judge(
     resolved: Resolved, columns: Sequence[str] | None, label: str, options: JudgingOptions
 ) -> BatchJudge:
     """A judge that reads the reference from `columns`, or rows as the resolved name does."""
-    check_reference_columns(columns or ())
+    for name in columns or ():
+        if name in (*TRL_ARGUMENTS, *TRL_COLUMNS):
+            raise UsageError(
+                f"the reference can't be in a column {name!r}: TRL keeps that name for itself; "
+                "rename the column"
+            )
     return BatchJudge(
         resolved.verifier,
         resolved.reader(columns),

@@ -676,7 +676,7 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     entries[1]["warnings"] = [f"accuracy fell. Completions: {link}"]
     (tmp_path / "grpo" / "train_log.json").write_text(json.dumps(entries))
     browser = at(first)
-    assert "Sign at step 2: accuracy fell Show completions" in text(browser, "#view-summary")
+    assert "Sign at step 2: accuracy fell. Show completions" in text(browser, "#view-summary")
     browser.click(".training .warning a")
     browser.wait_for("!document.querySelector('#view-samples').hidden")
     assert shown(browser) == "2 samples"

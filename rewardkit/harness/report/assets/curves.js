@@ -48,7 +48,7 @@ function trainingSection() {
   const entries = page.trainings.flatMap(({ name, plots }, runIndex) => plots.map((figure) => ({ figure, runName: name, runIndex })));
   const signs = page.trainings.flatMap(({ name, signs: own }) => own.map(([step, text, query]) => make("p", { class: "warning" },
     make("span", {}, make("strong", {}, `${several ? `${visible(name)}: s` : "S"}ign at step ${integer(step)}: `), isolated(text),
-      query ? make("a", { href: `#samples?${query}` }, " Show completions") : null))));
+      query ? ". " : null, query ? make("a", { href: `#samples?${query}` }, "Show completions") : null))));
   if (!entries.length && !signs.length) return null;
   const accuracy = accuracyBySteps();
   const titles = [...new Set(entries.map(({ figure }) => figure.title))];
