@@ -116,12 +116,6 @@ class EngineOptions(ModelOptions):
 
     arguments: Mapping[str, object] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.chat_template_args and not self.chat_template:
-            raise UsageError(
-                "--chat-template-arg needs the chat template; leave out --no-chat-template"
-            )
-
     def refuse(self, backend: str, *names: str) -> None:
         """Raise UsageError for an option that was set and that `backend` doesn't have."""
         for option in fields(self):
@@ -334,6 +328,10 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
             raise UsageError(
                 f"{self.num_samples} completions per problem at temperature 0 would all be the "
                 "same; set --temperature"
+            )
+        if self.chat_template_args and not self.chat_template:
+            raise UsageError(
+                "--chat-template-arg needs the chat template; leave out --no-chat-template"
             )
         if self.engines is not None and self.ray is None:
             raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")

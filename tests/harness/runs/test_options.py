@@ -84,6 +84,7 @@ def test_paths_and_numpy_s_floats_are_taken() -> None:
         ({"stop": "."}, "stop is '.'; it must be a list of texts"),
         ({"num_samples": 2}, "2 completions per problem at temperature 0"),
         ({"fewshot_data": "f.jsonl"}, "say how many: --num-fewshot"),
+        ({"chat_template": False, "chat_template_args": {"a": 1}}, "needs the chat template"),
     ],
 )
 def test_a_value_that_an_option_does_not_take_is_refused(given: dict[str, Any], said: str) -> None:
