@@ -150,6 +150,10 @@ def test_notes_and_tags_are_written_by_keyboard_and_shown_by_a_file(
     runs: Path, report: str, browser: Browser, tmp_path: Path
 ) -> None:
     open_report(browser, f"{report}#samples")
+    drawn = "document.querySelectorAll('#detail .typeset').length > 0"
+    assert browser.value(drawn) is True  # Markdown, without being asked
+    browser.press("m")
+    browser.wait_for(f"!({drawn})")
     for key, words in (("n", "<b>look</b> here"), ("t", "odd, format , odd")):
         browser.press(key)
         browser.send("Input.insertText", text=words)
@@ -168,6 +172,7 @@ def test_notes_and_tags_are_written_by_keyboard_and_shown_by_a_file(
     browser.open(page, "#samples?noted=%23odd")
     browser.wait_for("document.querySelector('.notes .written')?.textContent.startsWith('<b>look')")
     assert browser.value("document.querySelector('.status').textContent") == "1 sample"
+    assert browser.value(drawn) is False
     browser.press("n")
     assert "rewardkit view" in browser.value("document.querySelector('.status').textContent")
     assert browser.errors == []

@@ -289,7 +289,10 @@ def test_a_tapped_sample_opens_next_to_its_row(browser: Browser, at: Any, width:
     if width == 360:
         below = "document.querySelector('#row-3').getBoundingClientRect().top"
         assert abs(browser.value(below) - detail["bottom"]) < 2
-        browser.click("#row-2")
+        browser.value("document.querySelector('#detail header button + button').click()")
+        browser.wait_for("document.querySelector('#detail h2')?.textContent === 'gsm8k/3/0'")
+        assert 0 <= browser.value(below) < 740  # the next one is in sight
+        browser.click("#row-3")
         browser.wait_for("document.querySelector('#detail').hidden")
 
 

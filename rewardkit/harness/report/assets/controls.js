@@ -2,13 +2,11 @@
 
 const MOST_OPTIONS = 60;  // a column with more values has a field for text
 const OUTCOME_FILTERS = ["", "right", "wrong", "unjudged", "truncated"];
-const controls = { outcomes: new Map(), selects: new Map() };
+const controls = { outcomes: new Map(), fields: new Map() };
 
 function openSamples() {
   openFilter();
-  controls.search = make("input", { type: "search", id: "search", autocomplete: "off",
-    placeholder: "prompt, completion, answer, id", spellcheck: "false" });
-  controls.search.addEventListener("input", () => changeQuery({ q: controls.search.value }));
+  controls.search = field("q", { type: "search", id: "search", placeholder: "prompt, completion, answer, id", spellcheck: "false" });
   controls.status = make("p", { class: "status", role: "status" });
   const box = make("div", { class: "list", id: "list", role: "listbox", tabindex: "0",
     "aria-label": "Samples" });
@@ -70,10 +68,15 @@ function facetField({ name, label, values }) {
   if (options.length <= MOST_OPTIONS) {
     return select(name, label, [["", "all"], ...options.map((value) => [value, name === "failure" ? words(value) : value])]);
   }
-  const field = make("input", { "data-name": name, placeholder: "text, < 5 or > 5", autocomplete: "off" });
-  field.addEventListener("input", () => changeQuery({ [name]: field.value }));
-  controls.selects.set(name, field);
-  return make("label", {}, oneLine(label, 30), field);
+  return make("label", {}, oneLine(label, 30), field(name, { placeholder: "text, < 5 or > 5" }));
+}
+
+// A field whose text is the value of this name in the address.
+function field(name, attributes) {
+  const element = make("input", { ...attributes, "data-name": name, autocomplete: "off",
+    oninput: () => changeQuery({ [name]: element.value }) });
+  controls.fields.set(name, element);
+  return element;
 }
 
 function sortControls() {
@@ -86,10 +89,9 @@ function sortControls() {
 }
 
 function select(name, label, options) {
-  const element = make("select", { "data-name": name }, ...options.map(([value, text]) =>
-    make("option", { value }, oneLine(text, 60))));
-  element.addEventListener("change", () => changeQuery(changesBy(name, element.value)));
-  controls.selects.set(name, element);
+  const element = make("select", { "data-name": name, onchange: () => changeQuery(changesBy(name, element.value)) },
+    ...options.map(([value, text]) => make("option", { value }, oneLine(text, 60))));
+  controls.fields.set(name, element);
   return make("label", {}, oneLine(label, 30), element);
 }
 
@@ -122,20 +124,18 @@ function updateControls(query, filter, counts) {
     button.lastChild.textContent = integer(counts[word]);
   }
   controls.typeset?.setAttribute("aria-pressed", String(isTypeset()));
-  let active = 0;
-  for (const [name, element] of controls.selects) {
+  for (const [name, element] of controls.fields) {
     const value = query.get(name) ?? "";
     if (element !== document.activeElement || element.matches("select")) {
       element.value = name === "sort" ? value.replace("-", "") : value;
     }
-    active += value && name !== "sort" ? 1 : 0;
   }
+  const active = [...controls.fields.keys()].filter((name) => query.get(name) && name !== "sort" && name !== "q").length;
   controls.filters?.replaceChildren(active ? `Filters (${active})` : "Filters");
   controls.direction.textContent = filter.sort.startsWith("-") ? "↑" : "↓";
   controls.direction.disabled = !filter.sort;
-  const flip = controls.selects.get("flip");
+  const flip = controls.fields.get("flip");
   if (flip) flip.disabled = filter.against < 0;
-  if (document.activeElement !== controls.search) controls.search.value = query.get("q") ?? "";
 }
 
 function statusText(shown, filter) {

@@ -1,30 +1,21 @@
 // Curves: pass@k, pass^k and maj@k over k, and the plots over the steps of a training.
 
 function samplesCurve(taskRuns) {
-  const series = taskRuns.flatMap(({ task, runName, runIndex }) => ["pass@", "pass^", "maj@"].map((kind) => ({
-    name: runName === null ? `${kind}k` : `${kind}k · ${runName}`,
-    points: pointsAtK(task, kind),
-    colour: runName === null ? undefined : runIndex,
-  }))).filter(({ points }) => points.length);
-  if (!series.some(({ points }) => points.length > 1)) return null;
+  const series = taskRuns.flatMap(({ task, runName, runIndex }) => ["pass@", "pass^", "maj@"].map((kind) =>
+    [runName === null ? `${kind}k` : `${kind}k · ${runName}`, pointsAtK(task, kind), runName === null ? undefined : runIndex]));
+  if (!series.some(([, points]) => points.length > 1)) return null;
   const makeCard = taskRuns.length > 1 ? wideCard : card;
-  return makeCard("Several completions per problem", lineChart({
-    title: "pass@k, pass^k and maj@k", xLabel: "k, completions per problem", yLabel: "share of problems",
-    series, shares: true,
-  }), note("pass@k: at least one of k completions is right. pass^k: all k are. maj@k: the most ",
-    "frequent answer of k completions is right. Bands are 95% intervals over problems."));
+  return plotCard({ title: "Several completions per problem", x_label: "k, completions per problem", y_label: "share of problems",
+    y_scale: "share", series, note: "pass@k: at least one of k completions is right. pass^k: all k are. maj@k: the most "
+      + "frequent answer of k completions is right. Bands are 95% intervals over problems." }, makeCard);
 }
 
 function pointsAtK(task, kind) {
   return task.metrics
-    .map(([name, figure]) => ({ match: AT_K.exec(name), figure }))
+    .map(([name, { value, low, high }]) => ({ match: AT_K.exec(name), figure: [value, low, high] }))
     .filter(({ match }) => match?.[1] === kind)
-    .map(({ match, figure }) => point(Number(match[2]), figure))
-    .sort((left, right) => left.x - right.x);
-}
-
-function point(x, { value, low, high }) {
-  return { x, y: value, low, high };
+    .map(({ match, figure }) => [Number(match[2]), ...figure])
+    .sort(([left], [right]) => left - right);
 }
 
 // A plot that the page carries: {title, x_label, y_label, y_scale, series: [[name, points]], note}.
@@ -62,12 +53,9 @@ function trainingSection() {
 function accuracyBySteps() {
   const names = page.trainings.map(({ name }) => name);
   const tasks = new Set(page.curves.map(({ task }) => task));
-  const series = page.curves.map(({ task, training, plots: [{ series: rates }] }, index) => ({
-    name: [tasks.size > 1 ? task : null, names.length > 1 ? training : null].filter(Boolean).join(" · ") || words("accuracy"),
-    colour: names.length > 1 ? names.indexOf(training) : index,
-    points: (rates.find(([name]) => name === words("accuracy"))?.[1] ?? []).map(([x, y, low, high]) => ({ x, y, low, high })),
-  })).filter(({ points }) => points.length);
-  if (!series.length) return null;
-  return wideCard("Accuracy over the training", lineChart({ title: "Accuracy over the training", xLabel: "training step",
-    yLabel: "share of completions", series, shares: true }));
+  const series = page.curves.map(({ task, training, plots: [{ series: rates }] }, index) => [
+    [tasks.size > 1 ? task : null, names.length > 1 ? training : null].filter(Boolean).join(" · ") || words("accuracy"),
+    rates.find(([name]) => name === words("accuracy"))?.[1] ?? [], names.length > 1 ? names.indexOf(training) : index]);
+  return series.length ? plotCard({ title: "Accuracy over the training", x_label: "training step", y_label: "share of completions",
+    y_scale: "share", series }, wideCard) : null;
 }

@@ -2,6 +2,7 @@
 // selected sample opens below its row.
 
 const ROW_HEIGHT = 56;
+const BAR_HEIGHT = 64;
 const ROWS_AROUND = 8;
 const narrow = matchMedia("(max-width: 40rem)");
 const list = { shown: [], selected: -1, against: -1, order: null, box: null, rows: null, drawn: new Map(), open: -1, room: 0 };
@@ -37,7 +38,6 @@ function placeDetail() {
   const detail = byId("detail");
   const home = narrow.matches ? list.rows : list.box.parentElement.parentElement;
   if (detail.parentElement !== home) home.append(detail);
-  const before = topOf(list.open);
   list.open = narrow.matches ? list.shown.indexOf(list.selected) : -1;
   detail.hidden = narrow.matches && list.open < 0;
   detail.style.top = narrow.matches ? `${(list.open + 1) * ROW_HEIGHT}px` : "";
@@ -116,24 +116,31 @@ function sideText(sample) {
   return words(visible(table.failures[table.failure[sample]]));
 }
 
-// Marks a sample as selected and scrolls it into sight.
+// Marks a sample as selected and scrolls it into sight. In a narrow window its row stays where it is, although the
+// sample above it closes.
 function markInList(sample) {
-  const row = byId(`row-${sample}`);
-  const before = row?.getBoundingClientRect().top;
+  const index = list.shown.indexOf(sample);
+  const before = topInWindow(index);
   byId(`row-${list.selected}`)?.setAttribute("aria-selected", "false");
   list.selected = sample;
   placeDetail();
-  const index = list.shown.indexOf(sample);
   if (index < 0) return;
-  const top = topOf(index);
-  if (!narrow.matches) {
-    const { scrollTop, clientHeight } = list.box;
+  if (narrow.matches) {
+    scrollBy(0, topInWindow(index) - before);
+    const top = topInWindow(index);
+    if (top < BAR_HEIGHT || top + ROW_HEIGHT > innerHeight) scrollBy(0, top - BAR_HEIGHT);
+  } else {
+    const [top, { scrollTop, clientHeight }] = [topOf(index), list.box];
     if (top < scrollTop) list.box.scrollTop = top;
     else if (top + ROW_HEIGHT > scrollTop + clientHeight) list.box.scrollTop = top + ROW_HEIGHT - clientHeight;
-  } else if (row) scrollBy(0, row.getBoundingClientRect().top - before);  // a sample above it may have closed
+  }
   drawRows();
   byId(`row-${sample}`)?.setAttribute("aria-selected", "true");
   list.box.setAttribute("aria-activedescendant", `row-${sample}`);
+}
+
+function topInWindow(index) {
+  return list.rows.getBoundingClientRect().top + topOf(index);
 }
 
 // The sample that many rows below the selected one, or above for a negative step.

@@ -65,7 +65,7 @@ async function saveNote(sample, note, tags, status) {
 }
 
 function showNotesInList() {
-  const element = controls.selects.get("noted");
+  const element = controls.fields.get("noted");
   const { value } = element;
   element.replaceChildren(...noteOptions().map(([name, text]) => make("option", { value: name }, oneLine(text, 60))));
   element.value = value;
