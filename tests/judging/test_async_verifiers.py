@@ -19,8 +19,10 @@ from starlette.testclient import TestClient
 import rewardkit
 from rewardkit import Failure, Sample, Verdict, hookimpl, judging, registry
 from rewardkit.errors import Unavailable, UsageError
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judged_rows
 from rewardkit.judging import JudgingOptions, close_pools
 from rewardkit.plugin import Rubric, Verifier
+from rewardkit.records import Completion
 from rewardkit.registry import Registry
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.trainers import reward_func
@@ -142,7 +144,17 @@ def by_score(texts: list[str], references: list[str], folder: Path) -> list[bool
     return [json.loads(line)["verdict"]["correct"] for line in stored]
 
 
-@pytest.mark.parametrize("route", [by_verify_batch, by_rewards, by_server, by_score])
+def by_evaluation(texts: list[str], references: list[str], folder: Path) -> list[bool | None]:
+    judges: Any = TaskVerifiers
+    verifiers = judges(meet, None, timeout=LONG)
+    batch = [
+        generated("t", Sample(reference), 0, Completion(text), verifiers)
+        for text, reference in zip(texts, references, strict=True)
+    ]
+    return [row.verdict.correct for row in judged_rows(batch)]
+
+
+@pytest.mark.parametrize("route", [by_verify_batch, by_rewards, by_server, by_score, by_evaluation])
 def test_completions_are_judged_together_on_every_route(
     route: Callable[[list[str], list[str], Path], list[bool | None]],
     monkeypatch: pytest.MonkeyPatch,

@@ -450,16 +450,6 @@ def test_bad_arguments_are_errors(arguments: dict[str, object], message: str) ->
         rewardkit.verify_batch("math", **arguments)  # type: ignore[arg-type]
 
 
-def test_an_async_verifier_is_awaited() -> None:
-    async def right(text: str, sample: Sample) -> bool:
-        await asyncio.sleep(0)
-        return text == sample.reference
-
-    assert rewardkit.verify(right, "a", "a").correct
-    verdicts = rewardkit.verify_batch(right, ["a", "b"], ["a", "a"])
-    assert [verdict.correct for verdict in verdicts] == [True, False]
-
-
 def test_a_verifier_that_is_neither_name_nor_callable_is_an_error() -> None:
     with pytest.raises(UsageError, match="3 is neither a verifier's name nor a callable"):
         rewardkit.verify(3, "a", "a")  # type: ignore[arg-type]

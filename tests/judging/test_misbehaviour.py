@@ -65,10 +65,6 @@ def test_the_same_in_the_caller_s_process(name: str) -> None:
     assert found == [RIGHT] * 7
 
 
-def test_the_table_has_the_faults_of_the_first_attack() -> None:
-    assert len(MISBEHAVIOUR) >= 51
-
-
 def kills_its_group(rounds: int) -> None:
     items = [(REFERENCE, Sample(REFERENCE))] * 15
     for number in range(rounds):

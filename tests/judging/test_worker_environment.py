@@ -146,8 +146,3 @@ def test_a_variable_passes_them_for_commands(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_name_where_a_list_is_meant_is_refused() -> None:
     with pytest.raises(UsageError, match="sequence of variables"):
         rewardkit.verify(reads, "HF_TOKEN", "", env="HF_TOKEN")
-
-
-def test_nothing_else_is_removed() -> None:
-    environment = {"A": "1", "A_TOKEN": "2", "B_KEY": "3"}
-    assert worker_environment(["B_KEY"], environment) == {"A": "1", "B_KEY": "3"}
