@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
 from rewardkit.verifiers import reading
@@ -25,19 +27,12 @@ def spellings(table: str) -> dict[str, str]:
     return {spelling: sign for sign, *others in groups for spelling in others}
 
 
-SIGNS: Final = spellings(
-    r"""
-≤ \le \leq \leqslant; ≥ \ge \geq \geqslant; ≠ \ne \neq; < \lt; > \gt; ≡ \equiv; ≅ \cong; ∝ \propto
-≈ \approx \sim \simeq; → \to \rightarrow \longrightarrow \Rightarrow \implies ⇒
-↦ \mapsto \longmapsto; ∪ \cup \bigcup; ∩ \cap \bigcap; ∖ \setminus \backslash; ∈ \in; ∉ \notin
-⊂ \subset \subseteq; ∅ \emptyset \varnothing; ∧ \wedge \land; ∨ \vee \lor; ¬ \lnot \neg; and \&
-· \cdot \times \ast × ∙ ⋅ •; / \div ÷; ± \pm; ∓ \mp; - − – —; √ \sqrt \surd; … \dots \ldots \cdots
-⦃ \{ \lbrace; ⦄ \} \rbrace; ⟨ \langle; ⟩ \rangle; ⌊ \lfloor; ⌋ \rfloor; ⌈ \lceil; ⌉ \rceil
-| \mid \vert \lvert \rvert; ‖ \| \Vert; : \colon \ratio; # \#; \\ \cr \newline
-∞ \infty \infin; π \pi; ° \degree \circ º; % \%; ∠ \angle; △ \triangle \bigtriangleup
-¤ \$; € \euro; £ \pounds; ¥ \yen
-"""
+WORDS: Final[dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
 )
+"""The tables of words.toml by name."""
+
+SIGNS: Final = spellings(WORDS["signs"])
 """Another spelling of a sign, and the sign."""
 
 LATEX_SIGNS: Final = str.maketrans(
@@ -59,29 +54,16 @@ OVER: Final = listed(r"\overline \vec \hat \bar \tilde \widehat \mathring")
 SUMS: Final = {r"\sum": "sum", r"\prod": "prod"}
 MODULO: Final = frozenset((r"\pmod", r"\bmod", r"\mod", r"\pod"))
 
-_GREEK: Final = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon"
-    " phi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
-)
+_GREEK: Final = WORDS["greek"]
 GREEK_LETTERS: Final = dict(zip("αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΣΦΨΩ", _GREEK.split(), strict=True))
 GREEK: Final = listed(f"{_GREEK} varepsilon vartheta varrho varphi Upsilon ell hbar Pi aleph")
 
-_FUNCTIONS: Final = listed(
-    "sin cos tan cot sec csc sinh cosh tanh coth sech csch arcsin arccos arctan arccot arcsec"
-    " arccsc arcsinh arccosh arctanh log ln exp lg gcd lcm max min det sgn abs floor ceil sqrt cbrt"
-    " mod Re Im arg cis"
-)
-FUNCTIONS: Final = {name: name for name in _FUNCTIONS} | spellings(
-    "arcsin asin; arccos acos; arctan atan arctg; arcsinh asinh; arccosh acosh; arctanh atanh"
-    "; csc cosec; tan tg; cot ctg; sgn sign; ceil ceiling"
-)
+_FUNCTIONS: Final = listed(WORDS["functions"])
+FUNCTIONS: Final = {name: name for name in _FUNCTIONS} | spellings(WORDS["function_spellings"])
 """Spelling and name of the functions that are read."""
 
 CONNECTIVES: Final = spellings("and and und et y и 和 与 及; or or oder ou или 或 或者 または")
-CONSTANT_WORDS: Final = spellings(
-    "π pi; ∞ infty inf infinity Infinity oo; ∅ emptyset; and and und; or or oder; ∪ union cup"
-    "; % percent percentage pct; ° degrees degree deg; R R; U U"
-)
+CONSTANT_WORDS: Final = spellings(WORDS["constant_words"])
 """Words that stand for a sign, and the sign."""
 
 
@@ -95,8 +77,7 @@ def _numbers(table: str) -> dict[str, int]:
 
 
 UNITS_IN_WORDS: Final = _counted(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen",
+    WORDS["numbers"],
     start=0,
 )
 _TENS: Final = _counted("twenty thirty forty fifty sixty seventy eighty ninety", start=2)
@@ -118,35 +99,11 @@ SCALES: Final = {
 }
 """Words that multiply the number before them."""
 
-_REFUSED: Final = listed(
-    "nothing nobody"
-    " not no non never isn't or either neither nor but at least most over under above below"
-    " about approximately approx around roughly nearly almost less more fewer greater than"
-    " between from to up maybe possibly perhaps probably unless except minus negative plus"
-    " times equals if when where only some any all every impossible undefined unknown"
-    " infinitely other another guess options option candidates half double twice triple"
-    " thrice third quarter score scores gross squared cubed false wrong incorrect and"
-    " pair pairs couple couples percentile percentiles"
-    " reciprocal reciprocals inverse inverses opposite opposites factorial factorials root"
-    " roots square squares cube cubes power powers log logs logarithm logarithms exponent"
-    " exponents sine sines cosine cosines tangents derivative derivatives integrals"
-    " percentages folds fold mod modulo base complement complements negatives positives ones"
-    " twos threes fours fives sixes sevens eights nines tens elevens twelves doubles triples"
-    " raised divided multiplied subtracted added increased decreased short off bounded"
-    " within absolute conjugate conjugates thousandths"
-)
+_REFUSED: Final = listed(WORDS["refused"])
 """Words that may change the value beside them."""
 
-_UNCOUNTED: Final = listed(
-    "people men women children feet teeth mice geese sheep fish deer dice money cattle oxen"
-    " pence data series species bacteria fungi cacti larvae alumni criteria phenomena"
-    " chance personnel staff folk poultry bread juice gold paint wood water sugar flour rice"
-    " milk land increase decrease discount interest profit loss error"
-)
-_PREPOSITIONS: Final = listed(
-    "in of for on by with left remaining total altogether each per long wide tall high old"
-    " during during's through across after before that which"
-)
+_UNCOUNTED: Final = listed(WORDS["uncounted"])
+_PREPOSITIONS: Final = listed(WORDS["prepositions"])
 _ADVERB: Final = re.compile(r"(?:ss|us|is|ics)\Z")
 
 
@@ -207,77 +164,16 @@ UNITLESS: Final[Unit] = ((), Fraction(1))
 UNIT: Final[Unit] = ((("unit", 1),), Fraction(1))
 """A unit without a name: square units are areas of any kind."""
 
-_PREFIXES: Final = _numbers(
-    "Y,yotta=24 Z,zetta=21 E,exa=18 P,peta=15 T,tera=12 G,giga=9 M,mega=6 k,kilo=3 h,hecto=2"
-    " da,deca=1 d,deci=-1 c,centi=-2 m,milli=-3 μ,µ,u,micro=-6 n,nano=-9 p,pico=-12 f,femto=-15"
-    " a,atto=-18"
-)
+_PREFIXES: Final = _numbers(WORDS["prefixes"])
 """The symbols of each prefix and last its name, and its power of ten."""
 
-_PREFIXED: Final = """
-length: m meter metre
-length^3: l L liter litre = 1/1000
-mass: g gram gramme = 1/1000
-time: s second
-time^-1: Hz hertz, Bq becquerel
-amount: mol mole
-kelvin: K kelvin
-current: A ampere amp
-current time: C coulomb, Ah = 3600
-luminosity: cd candela, lm lumen
-luminosity length^-2: lx lux
-mass length time^-2: N newton
-mass length^2 time^-2: J joule, cal calorie = 523/125, Wh = 3600
-mass length^2 time^-2: eV electronvolt = 1602176634/10000000000000000000000000000
-mass length^2 time^-3: W watt
-mass length^2 time^-3 current^-1: V volt
-mass length^2 time^-3 current^-2: Ω Omega ohm
-mass length^2 time^-2 current^-1: Wb weber
-mass length^2 time^-2 current^-2: H henry
-mass length^-1 time^-2: Pa pascal, bar = 100000
-mass time^-2 current^-1: T tesla
-mass^-1 length^-2 time^4 current^2: F farad
-mass^-1 length^-2 time^3 current^2: S siemens
-length^2 time^-2: Gy gray
-bit: bit, B byte = 8
-"""
+_PREFIXED: Final = WORDS["units_with_prefixes"]
 """Dimensions, and the units that have them with their sizes; they may have prefixes."""
 
-_PLAIN: Final = """
-time: min minute = 60, h hr hour = 3600, day = 86400, week wk = 604800, fortnight = 1209600
-year: yr year, month = 1/12, decade = 10, century centurie = 100
-length: in inch inche = 127/5000, ft foot feet = 381/1250, yd yard = 1143/1250
-length: mi mile = 201168/125, furlong = 201168/1000, micron = 1/1000000, Å angstrom = 1/10000000000
-length^2: hectare ha = 10000, acre = 316160658/78125
-length^3: gallon gal = 473176473/125000000000, quart qt = 473176473/500000000000
-length^3: pint pt = 473176473/1000000000000, cup = 473176473/2000000000000, cc = 1/1000000
-length^3: tablespoon tbsp = 473176473/32000000000000, teaspoon tsp = 157725491/32000000000000
-mass: gm = 1/1000, lb pound = 45359237/100000000, oz ounce = 45359237/1600000000
-mass: ton tonne = 1000, stone = 317514659/50000000
-length time^-1: mph = 1397/3125, kph kmh kmph = 5/18, knot kn = 463/900
-mass length^-1 time^-2: atm atmosphere = 101325
-turn time^-1: rpm = 1/60
-turn: revolution turn
-angle: ° degree deg, arcminute = 1/60, arcsecond = 1/3600
-radian: rad radian sr steradian
-°C: °C ℃ celsius Celsius
-°F: °F ℉ fahrenheit Fahrenheit
-share: % percent pct = 1/100
-dollar: cent ¢ = 1/100
-sterling: penny pence = 1/100
-atomic: u amu dalton
-pound_per_inch: psi
-mercury: mmHg torr
-decibel: dB decibel
-"""
+_PLAIN: Final = WORDS["units"]
 _CURRENCY: Final[dict[str, Unit]] = {
     name: (((currency, 1),), Fraction(1))
-    for name, currency in spellings(
-        "dollar dollar usd USD buck ¤; euro euro EUR €; sterling sterling GBP £; yen yen JPY ¥"
-        "; yuan yuan rmb RMB CNY; rupee rupee Rs INR ₹; ruble ruble rouble RUB ₽; won won KRW ₩"
-        "; lira lira TRY ₺; peso peso MXN ₱; shekel shekel ILS ₪; dong dong VND ₫"
-        "; naira naira NGN ₦; baht baht THB ฿; franc franc CHF"
-    ).items()
+    for name, currency in spellings(WORDS["currencies"]).items()
 }
 CURRENCY_SIGNS: Final = "¢" + "".join(name for name in _CURRENCY if not name.isascii())
 CODES: Final = frozenset(name for name in _CURRENCY if name[0].isupper())
@@ -648,10 +544,7 @@ def _measured_in_words(words: str) -> Node | None:
     return None
 
 
-IN_WORDS: Final = listed(
-    "yes no not is are all any for per true false none even odd where when if with from than"
-    " then only both neither always never does exist undefined"
-)
+IN_WORDS: Final = listed(WORDS["in_words"])
 """Words that are never read as products of variables."""
 
 NAMED: Final = re.compile(r"(?:\s+[A-Za-z]+){0,4}\s*[=≈:]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ import pytest
 
 import rewardkit
 from rewardkit import Failure, Sample, Verdict
-from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.math import Math, lexicon
 
 EQUAL = [
     (r"\boxed{0.5}", r"\frac{1}{2}"),
@@ -225,3 +226,14 @@ def test_references_that_look_rounded_or_damaged_are_noted(
     assert not any(
         "rounded" in note for note in Math(rounding="reference").notes(Sample(reference))
     )
+
+
+def test_no_word_has_two_meanings() -> None:
+    for table in ("signs", "function_spellings", "constant_words", "currencies"):
+        groups = re.split("[;\n]", lexicon.WORDS[table].strip())
+        words = [word for group in groups for word in group.split()[1:]]
+        assert len(words) == len(set(words)), table
+    tables = f"{lexicon.WORDS['units_with_prefixes']}\n{lexicon.WORDS['units']}".splitlines()
+    units = [unit for line in tables for unit in line.partition(": ")[2].split(", ")]
+    names = [name for unit in units for name in unit.partition(" = ")[0].split()]
+    assert len(names) == len(set(names))
