@@ -19,6 +19,16 @@ from rewardkit.verifiers.math.spelling import repaired
 Row = tuple[str, str, str]
 
 EQUAL: list[Row] = [
+    ("points and tuples by name", "2", r"\frac{AB}{CD}=2"),
+    ("points and tuples by name", "S_{ABC}=12", "[ABC]=12"),
+    ("points and tuples by name", "[ABC]=12", r"S_{\triangle ABC}=12"),
+    ("points and tuples by name", "|AB|=7", "AB=7"),
+    ("points and tuples by name", r"\overline{AB}=7", "AB=7"),
+    ("points and tuples by name", "BA=7", "AB=7"),
+    ("points and tuples by name", "[ABC]=12", "S=12"),
+    ("points and tuples by name", "v=7,x=8", "(x,v)=(8,7)"),
+    ("points and tuples by name", "(x,v)=(8,7)", "x=8,v=7"),
+    ("points and tuples by name", "(2,5)", "(p,q)=(2,5)"),
     ("reports", r"4\over1+1", "2"),
     ("reports", "{{x}_1}=3", "x_1=3"),
     ("reports", "{{a}_{n}}=2n+1", "a_n=2n+1"),
@@ -862,6 +872,10 @@ ONE_WAY: list[Row] = [
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
 UNEQUAL: list[Row] = [
+    ("points and tuples by name", "S_{ABD}=12", "[ABC]=12"),
+    ("points and tuples by name", "|AC|=7", "AB=7"),
+    ("points and tuples by name", "(x,v)=(7,8)", "x=8,v=7"),
+    ("points and tuples by name", "(5,2)", "(p,q)=(2,5)"),
     ("reports", r"P(A\cup B)=\frac14", r"P(A\cap B)=\frac14"),
     ("reports", "|B|=4", "|A|=4"),
     ("reports", r"4\over1+1", "5"),

@@ -222,6 +222,7 @@ def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
     answer, reference = written_out(answer), written_out(reference)
     apart = _is_long_list(reference), _is_long_list(answer)
     answer, reference = own_form(answer, apart=apart[0]), own_form(reference, apart=apart[1])
+    answer, reference = _spread(answer, reference), _spread(reference, answer)
     lists = isinstance(answer, Sequence), isinstance(reference, Sequence)
     answer = _each_equal(answer) if lists[1] else answer
     reference = _each_equal(reference) if lists[0] else reference
@@ -257,6 +258,16 @@ def _has_range(node: Node) -> bool:
         case Call(name, _):
             return name in TERMS or name.endswith("()")
     return False
+
+
+def _spread(node: Node, other: Node) -> Node:
+    """x = 1, y = 2 for (x, y) = (1, 2), beside a list of names and values."""
+    match node:
+        case Relation((Sequence(names, "("), Sequence(values, "(")), ("=",)):
+            if len(names) == len(values) and assigned(other):
+                pairs = zip(names, values, strict=True)
+                return Sequence(tuple(Relation(pair, ("=",)) for pair in pairs))
+    return node
 
 
 def _is_long_list(node: Node) -> bool:
@@ -326,6 +337,9 @@ def _same_name(mine: Named, theirs: Named) -> bool:
         return True
     if names_matrix(*mine) or names_matrix(*theirs):
         return False
+    points = _points_of(one), _points_of(other)
+    if all(points) and points[0] != points[1]:  # the areas S_{ABC} and [ABD]
+        return False
     match one, other:
         case Call(), Call() if one.name == other.name:
             same_count = len(one.arguments) == len(other.arguments)
@@ -334,6 +348,14 @@ def _same_name(mine: Named, theirs: Named) -> bool:
             return f"{others} (".startswith(f"{words} (") or f"{words} (".startswith(f"{others} (")
     simple = names_value(one) and names_value(other)
     return simple and type(one) is not type(other)
+
+
+def _points_of(name: Node) -> frozenset[str]:
+    """The points of a segment, a polygon or its area."""
+    subscripts = "".join(one.partition("_")[2] for one in symbols(name))
+    alone = [one for one in symbols(name) if len(one) == 1 and one.isupper()]
+    letters = frozenset(filter(str.isupper, subscripts)) or frozenset(alone)
+    return letters if len(letters) > 1 else frozenset()
 
 
 def _order(name: Node) -> int | None:
