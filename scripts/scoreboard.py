@@ -398,9 +398,9 @@ def audit_from(name: str, judged: Sequence[tuple[Case, Judged]], scores: Sequenc
 
 def ours_today() -> Audit:
     """Our verifiers, each on its own answers with their options."""
-    answers = read_set("unseen")
+    answers = [answer for answer in read_set("unseen") if answer.stratum in ANSWERS]
     done = [audit(name, set="unseen").judged for name in ("math", "gsm8k", "choice")]
-    some = {answer.case.id for answer in answers if answer.stratum in ANSWERS}
+    some = {answer.case.id for answer in answers}
     judged = [pair for pairs in done for pair in pairs if pair[0].id in some]
     return audit_from("rewardkit, today", judged, scores(answers, judged))
 
@@ -430,7 +430,7 @@ VERIFY = (
 )
 VERL = ("verl==0.9.1", ("pylatexenc==2.10",))
 LM_EVAL = ("lm_eval==0.4.13", (*VERIFY[:2], "antlr4-python3-runtime==4.11.0"))
-INSPECT = "inspect_ai==0.3.285"
+INSPECT = ("inspect_ai==0.3.285", VERIFY[1:])
 GRADERS = (
     Grader(math_verify, VERIFY[0], VERIFY[1:]),
     Grader(trl, "trl==1.16.0", (*VERIFY, "packaging")),
@@ -441,9 +441,9 @@ GRADERS = (
     Grader(verl_gsm8k, *VERL, strata=("gsm8k",)),
     Grader(hendrycks_math, *LM_EVAL),
     Grader(minerva_math, *LM_EVAL),
-    Grader(inspect_math, INSPECT),
-    Grader(inspect_match, INSPECT, strata=("gsm8k",)),
-    Grader(inspect_letter, INSPECT, strata=("choice",)),
+    Grader(inspect_math, *INSPECT),
+    Grader(inspect_match, *INSPECT, strata=("gsm8k",)),
+    Grader(inspect_letter, *INSPECT, strata=("choice",)),
     Grader(verifiers_math, "verifiers==0.3.1"),
     Grader(rllm_math, "rllm-org/rllm@9beb6e0f676a46d38858991fd79ac5f8e0b16d4c .", VERL[1]),
     Grader(nemo_rl, "NVIDIA-NeMo/RL@7ea279abfbeb698b092856d0dab61e7cf39bc909 .", VERIFY),
@@ -488,8 +488,9 @@ def main() -> None:
     }
     text = "\n".join(tables(audits, ours_first(), NOT_RUN | reasons))
     options.output.write_text(text + "\n")
-    chain = audits[-1]
-    for one in audits[-2::-1]:
+    plain = [replace(one, target=one.target.replace("`", "")) for one in audits]
+    chain = plain[-1]
+    for one in plain[-2::-1]:
         chain = replace(one, against=chain)
     (options.folder / "audit.html").write_text(page(chain))
     print(text)

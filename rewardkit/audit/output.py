@@ -58,13 +58,14 @@ def figures_table(audit: Audit) -> Table:
     audits = audit.sides
     if audit.set is not None:
         rows: list[Sequence[Cell]] = [
-            (score.stratum, side.target, *_score_cells(score))
+            (score.stratum, *([side.target] if audit.against else []), *_score_cells(score))
             for name in dict.fromkeys(score.stratum for side in audits for score in side.scores)
             for side in audits
             for score in side.scores
             if score.stratum == name
         ]
-        return Table("", ("stratum", "verifier", *SCORE_COLUMNS), rows, keys=2)
+        keys = ("stratum", "verifier") if audit.against else ("stratum",)
+        return Table("", (*keys, *SCORE_COLUMNS), rows, keys=len(keys))
     names = [*MEASURES, *(name for name in audit.totals if name not in MEASURES)]
     rows = [
         (NAMES.get(name, words(name)), *_cells(one.totals.get(name) for one in audits))
