@@ -32,7 +32,7 @@ from typing import Any
 
 from rewardkit.audit import Audit, audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import ANSWERS, UNSEEN, Score, read_set, scores
+from rewardkit.audit.labelled import ANSWERS, MOST, Score, drawn, read_set, scores
 from rewardkit.audit.measure import Judged, by_family, totals
 from rewardkit.audit.output import page, share_text
 
@@ -340,43 +340,42 @@ class Grader:
     def judge(self, folder: Path) -> Audit | str:
         """Its audit on the unseen answers, in a process of its own; or why there is none.
 
-        What a run that was cut off had judged is kept in the folder, for this set and version.
+        The folder keeps what this version has judged; a later run judges what is new.
         """
-        of = sha256(UNSEEN.read_bytes() + repr((self.source, self.needs)).encode()).hexdigest()
-        kept = folder / f"{self.reward.__name__}-{of[:12]}.json"
-        if kept.exists():
-            return audit_of(self.name, json.loads(kept.read_text()))
+        answers = [
+            answer for answer in drawn(read_set("unseen"), MOST) if answer.stratum in self.strata
+        ]
+        name = f"{self.reward.__name__}-{sha256(repr(self.source).encode()).hexdigest()[:12]}"
+        kept, file = folder / f"{name}.json", folder / f"{name}.jsonl"
+        known = json.loads(kept.read_text()) if kept.exists() else {}
+        new = [answer.case for answer in answers if answer.case.id not in known]
+        rows = (
+            {"id": one.id, "completion": one.completion, "reference": one.reference, "label": True}
+            for one in new
+        )
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        target = f"{Path(__file__).resolve()}:{self.reward.__name__}"
+        command = ["-m", "rewardkit", "audit", target, "--set", str(file), "--json"]
         try:
             with INSTALLING:
                 places = self.install(folder)
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places))}
+            limits = ["--per-family", str(len(new))]
+            if new:
+                done = _run(sys.executable, *command, *limits, env=environment, timeout=SECONDS)
+                known |= json.loads(done)["answers"]
         except subprocess.CalledProcessError as error:
-            return f"can't be installed: {error.stderr.strip().splitlines()[-1:]}"
-        target = f"{Path(__file__).resolve()}:{self.reward.__name__}"
-        only = ["--family", *self.strata] if len(self.strata) == 1 else []
-        command = ["-m", "rewardkit", "audit", target, "--set", "unseen", "--json", *only]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places))}
-        try:
-            done = _run(sys.executable, *command, env=environment, timeout=SECONDS)
-        except subprocess.CalledProcessError as error:
-            return f"can't be called: {error.stderr.strip()[-300:]}"
+            return f"can't be installed or called: {error.stderr.strip()[-300:]}"
         except subprocess.TimeoutExpired:
             return f"was not done after {SECONDS} s"
-        kept.write_text(done)
-        return audit_of(self.name, json.loads(done))
+        kept.write_text(json.dumps(known))
+        judged = [(answer.case, Judged(**known[answer.case.id])) for answer in answers]
+        return audit_from(self.name, judged, scores(answers, judged))
 
 
 def _run(*command: str, **options: Any) -> str:
     done = subprocess.run(command, check=True, capture_output=True, text=True, **options)
     return str(done.stdout)
-
-
-def audit_of(name: str, plain: Mapping[str, Any]) -> Audit:
-    """The audit that a process printed as JSON."""
-    cases = {answer.case.id: answer.case for answer in read_set("unseen")}
-    fields = Score.__dataclass_fields__
-    judged = [(cases[key], Judged(correct)) for key, correct in plain["verdicts"].items()]
-    scores = [Score(**{key: one[key] for key in fields}) for one in plain["scores"]]
-    return audit_from(name, judged, scores)
 
 
 def audit_from(name: str, judged: Sequence[tuple[Case, Judged]], scores: Sequence[Score]) -> Audit:

@@ -1,4 +1,4 @@
-"""Sets of labelled answers: what a verifier does with completions whose label a person wrote."""
+"""Sets of labelled answers: what a verifier does with completions whose label is known."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Audit:
             "notes": list(self.notes),
             "set": self.set,
             "scores": [score.as_json() for score in self.scores],
-            "verdicts": {case.id: one.correct for case, one in self.judged if case.id},
+            "answers": {case.id: asdict(one) for case, one in self.judged if case.id},
             "against": self.against and self.against.as_json(),
         }
 
