@@ -771,6 +771,15 @@ def test_an_axis_has_zero_where_the_steps_of_its_ticks_would_miss_it(
     assert not [one for one in found if "e-" in one]
 
 
+def test_the_axis_of_a_share_is_from_0_to_1(at: Any, tmp_path: Path) -> None:
+    logs = {"completions/clipped_ratio": 0.0}
+    entries = [{"step": step, "logs": logs} for step in (1, 2)]
+    browser = at(trained(tmp_path / "grpo", entries))
+    texts = f"[...{card('Truncated share')}.querySelectorAll('.plot text')]"
+    found = [one for one in browser.value(f"{texts}.map(one => one.textContent)") if "%" in one]
+    assert (found[0], found[-1]) == ("0%", "100%")
+
+
 def test_the_toggle_turns_the_colours(at: Any) -> None:
     browser = at([as_run("r", [row("1")])])
     paper = "getComputedStyle(document.body).backgroundColor"

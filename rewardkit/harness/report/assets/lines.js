@@ -35,8 +35,8 @@ function extent(series, valuesOf) {
 }
 
 function yExtent(series, shares) {
+  if (shares) return [0, 1];
   const [from, to] = extent(series, ({ y, low, high }) => [y, low, high]);
-  if (shares) return [Math.min(0, from), Math.max(1, to)];
   const room = (to - from) * 0.06;
   return [from >= 0 && from < to / 2 ? 0 : from - room, to + room];
 }
