@@ -61,3 +61,14 @@ def test_the_runs_policy_holds_for_a_verifier_that_knows_no_thinking(
     judges = TaskVerifiers(equal, None, thinking=thinking)
     (row,) = judged_rows([generated("t", Sample("5", id="a"), 0, Completion(text), judges)])
     assert row.verdict.failure == failure
+
+
+def test_rows_are_in_the_order_of_their_completions_whichever_verifier_judges_them() -> None:
+    judges = [TaskVerifiers(equal, None), TaskVerifiers(Gsm8k(), None)]
+    batch = [
+        generated("t", Sample("5", id=str(place)), 0, Completion("5"), judges[place % 2])
+        for place in range(5)
+    ]
+    rows = judged_rows(batch)
+    assert [row.id for row in rows] == list("01234")
+    assert [row.verdict.correct for row in rows] == [True, False, True, False, True]
