@@ -54,7 +54,7 @@ function filters() {
   const fields = [
     several && select("against", "Compare with", [["", "no other run"], ...names]),
     several && select("flip", "Flips", FLIPS),
-    ...facets.filter(({ values }) => values.filter(Boolean).length > 1 || values.includes("wrong")).map(facetField),
+    ...facets.filter(({ name, values }) => values.filter(Boolean).length > (name === "failure" ? 0 : 1)).map(facetField),
     noteSelect(),
   ].filter(Boolean);
   if (!fields.length) return null;
