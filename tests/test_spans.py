@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -151,6 +152,12 @@ def test_runs_store_them_in_their_rows(rows: Sequence[str], route: str) -> None:
         assert row["verdict"].get("spans") == expected
     assert sum("spans" in row["verdict"] for row in stored) == 7
     assert '"spans"' not in Path("run/summary.json").read_text()
+    assert command("export", "run", "--csv", "rows.csv", "--parquet", "rows.parquet").status == 0
+    with Path("rows.csv").open(encoding="utf-8", newline="") as file:
+        exported = [row["verdict_spans"] for row in csv.DictReader(file)]
+    assert [json.loads(one) if one else None for one in exported] == [
+        row["verdict"].get("spans") for row in stored
+    ]
 
 
 @pytest.mark.slow

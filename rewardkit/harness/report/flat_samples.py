@@ -26,6 +26,7 @@ COLUMNS = {
     "verdict_correct": "bool_",
     "verdict_score": "float64",
     **dict.fromkeys(("verdict_answer", "verdict_failure", "verdict_message"), "string"),
+    "verdict_spans": "string",
     "flexible_correct": "bool_",
     "flexible_answer": "string",
     "label": "bool_",
@@ -38,8 +39,8 @@ COLUMNS = {
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
     """Write the samples of these runs as one table and return their number.
 
-    `run` names the run's folder; `columns`, which differ from task to task, are JSON; each
-    component of a score has a column. UsageError where the file exists, unless `overwrite`.
+    `run` names the run's folder; `columns`, which differ from task to task, and spans are JSON;
+    each component of a score has a column. UsageError where the file exists, unless `overwrite`.
     """
     pyarrow, _ = load_pyarrow(f"writing {path.name}")
     check_target(path, overwrite=overwrite)
@@ -96,4 +97,6 @@ def _flat_row(run: str, row: CompletionRow) -> dict[str, Any]:
     flat = {**plain, **nested, "run": run, "reasoning": row.reasoning, "columns": columns}
     if row.tool_calls:
         flat["tool_calls"] = json.dumps(row.tool_calls, ensure_ascii=False)
+    if row.verdict.spans:
+        flat["verdict_spans"] = json.dumps(nested["verdict_spans"])
     return {name: storable(value) for name, value in flat.items()}

@@ -79,6 +79,7 @@ def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
     assert verdict == {
         "verdict_correct": True,
         "verdict_score": 1.0,
+        "verdict_spans": None,
         "verdict_answer": "½",
         "verdict_failure": None,
         "verdict_message": "by exact numbers",
