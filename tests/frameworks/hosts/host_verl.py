@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from shared_cases import PositionTokenizer, cases, check_cases, scores, verdicts
 
+from rewardkit.server.app import ServerSettings, create_app
 
-def configuration(name: str, **arguments: object) -> Any:
+
+def configuration(name: str, manager: str = "naive", **arguments: object) -> Any:
     reward = {
         "custom_reward_function": {
             "path": "pkg://rewardkit.frameworks.verl",
             "name": name,
             "reward_kwargs": arguments,
         },
-        "reward_manager": {"source": "register", "name": "naive"},
+        "reward_manager": {"source": "register", "name": manager},
+        "max_concurrent": 16,  # of the manager rate_limited
     }
     return importlib.import_module("omegaconf").OmegaConf.create({"reward": reward})
 
 
-def results(verifier: str, **arguments: object) -> list[dict[str, Any]]:
-    """What verl's manager `naive` returns for each case, all awaited at once."""
+def results(
+    verifier: str, path: str = "pkg://rewardkit.frameworks.verl", **arguments: object
+) -> list[dict[str, Any]]:
+    """What a manager of verl returns for each case, all awaited at once."""
     torch, numpy = importlib.import_module("torch"), importlib.import_module("numpy")
     protocol = importlib.import_module("verl.protocol")
     reward = importlib.import_module("verl.trainer.ppo.reward")
@@ -42,10 +49,12 @@ def results(verifier: str, **arguments: object) -> list[dict[str, Any]]:
         },
     )
 
+    chosen = configuration(verifier, **arguments)  # type: ignore[arg-type]  # for verl
+    if not path.startswith("pkg:"):
+        chosen.reward.custom_reward_function = {"path": path, "name": "compute_score"}
+
     async def judge() -> list[dict[str, Any]]:
-        manager = reward.load_reward_manager(
-            configuration(verifier, **arguments), PositionTokenizer(texts)
-        )
+        manager = reward.load_reward_manager(chosen, PositionTokenizer(texts))
         manager.loop = asyncio.get_running_loop()
         rows = [batch[index : index + 1] for index in range(len(texts))]
         return list(await asyncio.gather(*map(manager.run_single, rows)))
@@ -53,10 +62,12 @@ def results(verifier: str, **arguments: object) -> list[dict[str, Any]]:
     return asyncio.run(judge())
 
 
-@pytest.mark.parametrize("verifier", ["math", "regex"])
-def test_the_verdicts_are_those_of_verify_batch(verifier: str) -> None:
+@pytest.mark.parametrize(
+    ("verifier", "manager"), [("math", "naive"), ("regex", "naive"), ("math", "rate_limited")]
+)
+def test_the_verdicts_are_those_of_verify_batch(verifier: str, manager: str) -> None:
     check_cases()
-    judged = results(verifier)
+    judged = results(verifier, manager=manager)
     assert [result["reward_score"] for result in judged] == scores(verifier)
     facts = [result["reward_extra_info"] for result in judged]
     assert [fact["unjudged"] == 1 for fact in facts] == [
@@ -65,6 +76,32 @@ def test_the_verdicts_are_those_of_verify_batch(verifier: str) -> None:
     assert [fact["pred"] for fact in facts] == [
         verdict.answer or "" for verdict in verdicts(verifier)
     ]
+
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "verl_async_reward.py"
+
+
+@pytest.mark.parametrize("manager", ["naive", "rate_limited"])
+@pytest.mark.parametrize("is_up", [True, False])
+def test_managers_await_the_coroutine_of_the_example(
+    monkeypatch: pytest.MonkeyPatch, manager: str, is_up: bool
+) -> None:
+    """A server that is there gives the verdicts of verify_batch; one that isn't gives none."""
+    app = create_app(ServerSettings(verifiers=("math",)))
+    client = httpx.AsyncClient
+
+    def connected(**given: Any) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app) if is_up else httpx.AsyncHTTPTransport()
+        return client(transport=transport, base_url="http://127.0.0.1:9", timeout=60)
+
+    monkeypatch.setattr(httpx, "AsyncClient", connected)
+    judged = results("math", str(EXAMPLE), manager=manager)
+    expected = [one or 0.0 for one in scores("math")]
+    assert [result["reward_score"] for result in judged] == (
+        expected if is_up else [0.0] * len(expected)
+    )
+    unjudged = [result["reward_extra_info"]["unjudged"] == 1 for result in judged]
+    assert unjudged == [verdict.correct is None or not is_up for verdict in verdicts("math")]
 
 
 PIECES = {1: "Let me look.", 2: r"<|im_start|>user\n\boxed{4}<|im_end|>", 3: "I do not know."}
