@@ -219,7 +219,7 @@ def inspect_letter() -> Reward:
 
 
 def verifiers_math() -> Reward:
-    """The `MathRubric` of verifiers, without its pool of processes."""
+    """verifiers' `MathRubric`; its pool of processes is left out."""
     rubrics = import_module("verifiers.legacy.rubrics.math_rubric")
     parser, most = rubrics.MathRubric().parser, rubrics.MathRubric.MAX_VERIFY_CHARS
 
@@ -263,7 +263,7 @@ def nemo_rl() -> Reward:
 
 
 def nemo_skills() -> Reward:
-    """NeMo-Skills' `math_equal` on the last box."""
+    """NeMo-Skills' `math_equal`; it gets the last box."""
     stubs("nemo_skills", "nemo_skills.evaluation")
     utils = types.ModuleType("nemo_skills.utils")
     vars(utils)["get_logger_name"] = str
@@ -277,7 +277,7 @@ def nemo_skills() -> Reward:
 
 
 def qwen_math() -> Reward:
-    """Qwen2.5-Math's `math_equal` on what its `extract_answer` reads."""
+    """Qwen2.5-Math's `math_equal`; it gets what its `extract_answer` reads."""
     absent("pebble", "tqdm", "timeout_decorator")
     parser, grader = import_module("parser"), import_module("grader")
 
@@ -290,13 +290,14 @@ def qwen_math() -> Reward:
 
 
 def simple_evals_mgsm() -> Reward:
-    """simple-evals' `mgsm`, which reads what follows "Answer"."""
+    """simple-evals' `mgsm`; its prompt asks for "Answer:" where GSM8K has ####."""
     absent("openai", "tqdm", "jinja2", "pandas", "numpy", "requests", "blobfile")
     stubs("simple_evals")
     module = import_module("simple_evals.mgsm_eval")
 
     def reward(answer: str, reference: str) -> float:
-        return float(module.score_mgsm(reference, module.parse_answer(answer, "Answer")))
+        text = answer.replace("####", "Answer:")
+        return float(module.score_mgsm(reference, module.parse_answer(text, "Answer")))
 
     return reward
 
@@ -314,7 +315,7 @@ class Grader:
     @property
     def name(self) -> str:
         """Its name in the table."""
-        return (self.reward.__doc__ or "").rstrip(".")
+        return (self.reward.__doc__ or "").partition(";")[0].rstrip(".")
 
     @property
     def folder(self) -> str:
