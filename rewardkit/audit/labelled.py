@@ -189,7 +189,8 @@ def scores(answers: Sequence[LabelledAnswer], judged: Sequence[tuple[Case, Judge
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How often two verifiers judge the same answers differently, with the shortest examples."""
+    """How often two verifiers judge the same answers differently, with short examples, of different
+    families where there are several."""
 
     first: str
     second: str
@@ -223,7 +224,12 @@ def disagreement(
     ]
     differ = [(case, verdict) for case, verdict, another in both if verdict is not another]
     differ.sort(key=lambda pair: len(pair[0].completion) + len(str(pair[0].reference)))
-    return Disagreement(first, second, len(both), len(differ), differ[:EXAMPLES])
+    families: dict[str, tuple[Case, bool]] = {}
+    for case, verdict in differ:
+        families.setdefault(case.family, (case, verdict))
+    ordered = [*families.values(), *differ]
+    examples = {(case.completion, str(case.reference)): (case, one) for case, one in ordered}
+    return Disagreement(first, second, len(both), len(differ), [*examples.values()][:EXAMPLES])
 
 
 def _key(case: Case) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.audit.labelled import Score
+from rewardkit.audit.labelled import Disagreement, Score
 from rewardkit.audit.measure import NAMES, WORDS, ErrorRate, Finding
 from rewardkit.audit.run import Audit
 from rewardkit.harness.report.page import allowed, html_template, page_style
@@ -106,6 +106,19 @@ def disagreement_table(audit: Audit) -> Table:
         for two in audit.disagreements
     ]
     return Table("Disagreements", ("verifier", "other", "verdicts that differ"), rows, keys=2)
+
+
+def example_table(two: Disagreement) -> Table:
+    """Cases that two verifiers judge differently."""
+    rows: list[Sequence[Cell]] = [
+        (
+            short_text(case.completion),
+            short_text(str(case.reference)),
+            *(WORDS[verdict] for verdict in (case.right, one, not one)),
+        )
+        for case, one in two.examples
+    ]
+    return Table("", ("completion", "reference", "label", two.first, two.second), rows, keys=2)
 
 
 def family_table(audit: Audit, *, only_errors: bool) -> Table:
@@ -228,7 +241,7 @@ def page(audit: Audit) -> str:
             ("families", "Families", as_html([replace(families, title="")], ALIGNED)),
         ],
         disagreements=as_html([replace(disagreement_table(audit), title="")], ALIGNED),
-        judgement=WORDS,
+        examples=[as_html([example_table(two)], ALIGNED) for two in audit.disagreements],
         findings=_all_findings(audit),
         words=words,
         printable=printable,

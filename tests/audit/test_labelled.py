@@ -172,6 +172,14 @@ def test_disagreements_count_the_answers_with_two_verdicts_and_show_the_shortest
     assert [len(case.completion) for case, verdict in two.examples if verdict] == [3, 5, 9]
 
 
+def test_examples_of_a_disagreement_are_distinct_and_of_different_families_first() -> None:
+    texts = [("a", "1"), ("a", "1"), ("a", "22"), ("a", "333"), ("b", "4444")]
+    cases = [Case(family, text, "7", right=True) for family, text in texts]
+    yes, no = ([(case, Judged(verdict)) for case in cases] for verdict in (True, False))
+    two = disagreement("one", "other", yes, no)
+    assert [case.completion for case, _ in two.examples] == ["1", "4444", "22"]
+
+
 def test_the_page_of_two_verifiers_shows_where_they_differ(tmp_path: Path) -> None:
     right = {"completion": "It is <b>7", "reference": "7", "label": True, "verifier": ""}
     path = written(tmp_path, BOXED, WRONG, right)
