@@ -720,6 +720,8 @@ def _at_value(tokens: Tokens, node: Node) -> Node:
     """x² at x = 3, or between bounds, where a bar follows."""
     tokens.expect("_")
     low = _argument(tokens)
+    if len(nodes(node)) * len(nodes(low)) > _MOST_WRITTEN_OUT:
+        raise UnreadableError("too long to be worked out at a value")
     match low:
         case Relation((Symbol() as name, Node() as value), ("=",)):
             return substituted(node, {name: value})

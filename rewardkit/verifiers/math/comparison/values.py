@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Literal, TypeVar
 
 from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, known_unit, unit_table
+from rewardkit.verifiers.math.numbers.balls import take_steps
 from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
 from rewardkit.verifiers.math.numbers.exact import rational, same_modulo, same_rational_function
 from rewardkit.verifiers.math.tree import (
@@ -53,6 +54,12 @@ class Policy:
 Compare = Callable[[Node, Node, Policy], Comparison]
 """Compares the parts of two answers, as `compare` does."""
 
+LARGEST_FACTORIAL = 200_000
+"""The largest number whose factorial is multiplied out modulo a prime."""
+
+FACTORIAL_STEPS = 1_500
+"""Steps that one of them takes."""
+
 DIFFERENT = Comparison(False, "different kinds of answer")
 
 
@@ -72,7 +79,10 @@ def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison
     if found.equal is None and canonical(answer) == canonical(reference):
         return Comparison(True, "the same reading up to order")
     if found.equal is None and not symbols(difference(answer, reference)):
-        same = same_rational_function(answer, reference)
+        parts = [*nodes(answer), *nodes(reference)]
+        factorials = sum(isinstance(part, Call) and part.name == "factorial" for part in parts)
+        take_steps(factorials * FACTORIAL_STEPS)
+        same = same_rational_function(answer, reference, LARGEST_FACTORIAL)
         if same is not None:
             return Comparison(same, "residues of numbers that are too large to work out")
     if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):

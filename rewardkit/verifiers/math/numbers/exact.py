@@ -238,9 +238,6 @@ def same_modulo(one: Node, other: Node, modulus: Node) -> bool | None:
     return not any(int(coefficient) % int(number) for coefficient in over.numer())
 
 
-LONGEST_PRODUCT = 200_000
-"""The largest number whose factorial is worked out modulo the prime."""
-
 LONGEST_EXPONENT = 64
 """Bits of the highest exponent, far from the prime's order."""
 
@@ -256,15 +253,16 @@ def _prime() -> int:
     return candidate
 
 
-def same_rational_function(one: Node, other: Node) -> bool | None:
+def same_rational_function(one: Node, other: Node, largest_factorial: int = 0) -> bool | None:
     """Whether two expressions are one rational function of their variables; None: undecided.
 
     A rational function that is zero at a random point modulo a random prime is zero, but for a
     chance of its degree in 2^255 (Schwartz 1980, Zippel 1979); one that is not is not. Powers cost
     the length of their exponent, so (x - a)^6000 is never multiplied out. Parts of other kinds
     (roots, functions, π) count as variables of their own: equal is then proven, unequal is not.
+    Factorials up to `largest_factorial` are multiplied out.
     """
-    residue = _Residues()
+    residue = _Residues(largest_factorial)
     try:
         if residue(one) == residue(other):
             return True
@@ -276,7 +274,8 @@ def same_rational_function(one: Node, other: Node) -> bool | None:
 class _Residues:
     """Values modulo the prime, variables and opaque parts drawn at random."""
 
-    def __init__(self) -> None:
+    def __init__(self, largest_factorial: int) -> None:
+        self.largest_factorial = largest_factorial
         self.flint = load_flint()
         self.prime = _prime()
         self.opaque = False
@@ -317,8 +316,8 @@ class _Residues:
         match node:
             case tree.Call("factorial", (inner,)):
                 count = rational(inner)
-                if count is not None and count.denominator == 1 and 0 <= count <= LONGEST_PRODUCT:
-                    return self._product(range(1, int(count) + 1))
+                if count in range(self.largest_factorial + 1):
+                    return self._product(range(1, int(count or 0) + 1))
         if node == tree.Constant("i") or node == tree.Constant("∞"):
             raise OpaqueError  # neither is independent of the numbers
         self.opaque = True
