@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
+from typing import ClassVar
 
 from rewardkit.config import PositiveInt, read_value
 from rewardkit.errors import DataError, UsageError
@@ -93,11 +94,6 @@ RANKS_901_TO_1000 = """\
 """
 """The hands that Tree of Thoughts (arXiv 2305.10601) evaluates, a hexadecimal digit a number: ranks
 901 to 1,000 of the 1,362 by how long people take, from the file 24.csv of its repository."""
-
-
-def hard_hands() -> list[tuple[int, ...]]:
-    """The hands of RANKS_901_TO_1000, in order."""
-    return [tuple(int(digit, 16) for digit in hand) for hand in RANKS_901_TO_1000.split()]
 
 
 def _step(
@@ -270,6 +266,53 @@ WITH_UNSOLVABLE = replace(
 """The words of a game in which some hands have no solution."""
 
 
+BINS = 20
+
+
+def _outcomes(judged: Sequence[CompletionRow]) -> Table:
+    outcomes = [kind_of(row) for row in judged]
+    rates = ("accuracy", "unfinished_rate", "error_rate")
+    counts = {
+        name: sum(int(RATES[name].value_of(outcome) or 0) for outcome in outcomes) for name in rates
+    }
+    return Table(
+        "Outcomes",
+        ["rate", "completions", "share"],
+        [[words(name), count, count / len(judged)] for name, count in counts.items()],
+        note="unfinished: reached the token limit before a final expression; error: any other "
+        "wrong completion, or one without an expression.",
+    )
+
+
+def _token_lengths(judged: Sequence[CompletionRow]) -> Iterator[Plot]:
+    """Count the completions in 20 equal ranges of length, by outcome."""
+    lengths = [
+        (row.completion_tokens, length_bucket(kind_of(row)))
+        for row in judged
+        if row.completion_tokens is not None
+    ]
+    if not lengths:
+        return
+    longest = max(tokens for tokens, _ in lengths)
+    width = max(1, -(-(longest + 1) // BINS))
+    counts = Counter((outcome, tokens // width) for tokens, outcome in lengths)
+    series: dict[str, list[Point]] = {
+        name: [
+            ((place + 0.5) * width, float(counts[name, place]))
+            for place in range(longest // width + 1)
+        ]
+        for name in sorted({outcome for _, outcome in lengths})
+    }
+    note = f"ranges of {width} tokens, each drawn at its middle"
+    yield Plot("Lengths in tokens", "tokens", "completions", series, note)
+
+
+def game24_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
+    """The shares of the outcomes, which add up to 1; lengths in tokens."""
+    judged = [row for row in rows if row.verdict.correct is not None]
+    return [_outcomes(judged), *_token_lengths(judged)] if judged else []
+
+
 @dataclass(frozen=True)
 class Game24Task:
     """Four numbers from 1 to 13, or to `highest`, each used exactly once, to make 24.
@@ -286,6 +329,8 @@ class Game24Task:
     test: int = 200
     unsolvable: bool = False
     wording: TaskWording = WORDING
+
+    figures: ClassVar = staticmethod(game24_figures)
 
     def __post_init__(self) -> None:
         for name in ("highest", "test"):
@@ -318,7 +363,7 @@ class Game24Task:
 
     def _hands(self, split: str, seed: int) -> list[tuple[int, ...]]:
         if split == "tot":
-            return hard_hands()
+            return [tuple(int(digit, 16) for digit in hand) for hand in RANKS_901_TO_1000.split()]
         source = hands() if self.unsolvable else solvable()
         quadruples = [numbers for numbers in source if numbers[-1] <= self.highest]
         if self.test >= len(quadruples):
@@ -362,54 +407,3 @@ class Game24Task:
         if self.unsolvable and _has_none(sample):
             return f"Answer: {NO_SOLUTION}"
         return _solve(sample).reply
-
-    def figures(self, rows: Sequence[CompletionRow]) -> list[Figure]:
-        """Show the outcomes, and lengths in tokens."""
-        return game24_figures(rows)
-
-
-BINS = 20
-
-
-def game24_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
-    """The shares of the outcomes, which add up to 1; lengths in tokens."""
-    judged = [row for row in rows if row.verdict.correct is not None]
-    return [_outcomes(judged), *_token_lengths(judged)] if judged else []
-
-
-def _outcomes(judged: Sequence[CompletionRow]) -> Table:
-    outcomes = [kind_of(row) for row in judged]
-    rates = ("accuracy", "unfinished_rate", "error_rate")
-    counts = {
-        name: sum(int(RATES[name].value_of(outcome) or 0) for outcome in outcomes) for name in rates
-    }
-    return Table(
-        "Outcomes",
-        ["rate", "completions", "share"],
-        [[words(name), count, count / len(judged)] for name, count in counts.items()],
-        note="unfinished: reached the token limit before a final expression; error: any other "
-        "wrong completion, or one without an expression.",
-    )
-
-
-def _token_lengths(judged: Sequence[CompletionRow]) -> Iterator[Plot]:
-    """Count the completions in 20 equal ranges of length, by outcome."""
-    lengths = [
-        (row.completion_tokens, length_bucket(kind_of(row)))
-        for row in judged
-        if row.completion_tokens is not None
-    ]
-    if not lengths:
-        return
-    longest = max(tokens for tokens, _ in lengths)
-    width = max(1, -(-(longest + 1) // BINS))
-    counts = Counter((outcome, tokens // width) for tokens, outcome in lengths)
-    series: dict[str, list[Point]] = {
-        name: [
-            ((place + 0.5) * width, float(counts[name, place]))
-            for place in range(longest // width + 1)
-        ]
-        for name in sorted({outcome for _, outcome in lengths})
-    }
-    note = f"ranges of {width} tokens, each drawn at its middle"
-    yield Plot("Lengths in tokens", "tokens", "completions", series, note)
