@@ -1,9 +1,8 @@
-"""Cases from the rows of a data set: its references rewritten, exchanged and guessed."""
+"""Cases from the rows of a data set: its references rewritten and exchanged."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -11,16 +10,9 @@ from typing import Any, NamedTuple
 
 from rewardkit.audit.cases import Case
 from rewardkit.audit.generators.number import exact
-from rewardkit.audit.measure import ErrorRate, Judges
 from rewardkit.errors import DataError
 from rewardkit.harness.results.data_files import field_value, read_problems
 from rewardkit.records import REFERENCE_COLUMNS, plain_columns
-
-GUESSES = 8
-"""Answers drawn from the data set to see what guessing earns."""
-
-GUESSED_ROWS = 500
-"""Rows that guesses are judged on."""
 
 ANSWERS = ("math", "choice", "number", "text")
 """The kinds whose reference is a right answer."""
@@ -114,34 +106,3 @@ def _surely_differ(one: str, other: str, kind: str) -> bool:
         return None not in values and values[0] != values[1]
     plain = [re.sub(r"\W+", "", text).casefold() for text in (one, other)]
     return kind in ("choice", "text") and plain[0] != plain[1]
-
-
-class Guess(NamedTuple):
-    """The share of rows that a way to guess is paid for, and the answers that were guessed."""
-
-    name: str
-    answers: str
-    rate: ErrorRate
-
-
-def guessing(target: Judges, rows: Sequence[DataRow], form: str, seed: int) -> list[Guess]:
-    """What guessing earns: the most frequent answer, and the best of several drawn from the data.
-
-    The answers are guessed for every row, so a row is paid for its own answer, too.
-    """
-    rng = Random(seed)
-    some = rng.sample(rows, min(GUESSED_ROWS, len(rows)))
-    answers = [row.answer for row in rows]
-    drawn = rng.choices(answers, k=GUESSES)
-    (frequent, _) = Counter(answers).most_common(1)[0]
-    paid = {answer: _paid(target, some, form.format(answer)) for answer in {frequent, *drawn}}
-    any_paid = [any(flags) for flags in zip(*(paid[answer] for answer in drawn), strict=True)]
-    return [
-        Guess("guess_most_frequent", frequent, ErrorRate.of(sum(paid[frequent]), len(some))),
-        Guess(f"guess_{GUESSES}_random", ", ".join(drawn), ErrorRate.of(sum(any_paid), len(some))),
-    ]
-
-
-def _paid(target: Judges, rows: Sequence[DataRow], completion: str) -> list[bool]:
-    cases = [_case("guess", row, completion, right=False) for row in rows]
-    return [judged.correct is True for judged in target.judge(cases)]

@@ -42,10 +42,9 @@ from rewardkit.audit.measure import (
     smallest,
     totals,
 )
-from rewardkit.audit.own_data import ANSWERS, DataRow, data_cases, guessing, read_data
+from rewardkit.audit.own_data import DataRow, data_cases, read_data
 from rewardkit.audit.targets import Target, VerifierTarget, as_function, resolve_target
 from rewardkit.errors import UnknownName, UsageError
-from rewardkit.harness.results.names import words
 
 KINDS = ("math", "choice", "number", "text", "code", "instructions", "tools", "json")
 
@@ -188,11 +187,6 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
         findings += _behaviour(resolved, source, chosen, commands)
     rates = totals(tallies)
     rates |= {found.name: ErrorRate.of(1, 1) for found in findings if found.name not in rates}
-    notes = []
-    if source.has_answers and kind in ANSWERS and not chosen.family:
-        for guess in guessing(resolved, rows, source.spelling.answer, chosen.seed):
-            rates[guess.name] = guess.rate
-            notes.append(f"{words(guess.name)}: {guess.answers}")
     result = Audit(
         target=resolved.name,
         kind=kind,
@@ -202,7 +196,6 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
         families=tallies,
         totals=rates,
         findings=sorted(findings, key=lambda found: SEVERITIES.index(found.severity)),
-        notes=notes,
         verifier_args=parameters,
         judged=judged,
     )
@@ -344,11 +337,6 @@ class _Source:
     from_data: Sequence[Case] = ()
     unread: Case | None = None
     """A right answer that was refused, as all were, in every form: rates would mean nothing."""
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether the references of the rows are answers, which may be guessed."""
-        return any(case.family != RIGHT for case in self.from_data)
 
     @property
     def draws(self) -> Mapping[str, Draw]:

@@ -38,7 +38,7 @@ def audit_command(
     ] = None,
     data: Annotated[
         Path | None,
-        in_what(metavar="FILE", help="Rows whose references are judged, rewritten and guessed."),
+        in_what(metavar="FILE", help="Rows whose references are judged and rewritten."),
     ] = None,
     against: Annotated[
         str | None, in_what(metavar="TARGET", help="A second verifier on the same cases.")

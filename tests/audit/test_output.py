@@ -36,7 +36,7 @@ AUDIT = Audit(
     families=FAMILIES,
     totals={"false_accept": ErrorRate.of(2, 97), "hang": ErrorRate.of(0, 147)},
     findings=[FINDING],
-    notes=["guess most frequent: <b>"],
+    notes=["drawn from 5: <b>"],
 )
 
 
@@ -66,7 +66,7 @@ def test_foreign_text_is_only_text_in_markdown() -> None:
     assert len(fence[1]) == 4, "longer than the fence in the completion"
     assert "</details><script>" in fence[2]
     assert "<script>" not in text.replace(fence[0], "")
-    assert r"guess most frequent: \<b\>" in text
+    assert r"drawn from 5: \<b\>" in text
     assert text.count("<details>") == text.replace(fence[0], "").count("</details>")
 
 

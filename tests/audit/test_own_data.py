@@ -1,4 +1,4 @@
-"""The references of a data set, judged against themselves, rewritten, exchanged and guessed."""
+"""The references of a data set, judged against themselves, rewritten and exchanged."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.audit.own_data import data_cases, guessing, read_data
+from rewardkit.audit.own_data import data_cases, read_data
 from rewardkit.errors import DataError
-from tests.audit.fakes import Accepts
 
 ROWS = [
     {"question": "How many?", "answer": "3 + 4 = 7\n#### 7"},
@@ -59,14 +58,6 @@ def test_references_that_may_be_equal_are_not_taken_for_different(tmp_path: Path
 def test_columns_of_the_row_stay_without_the_reference(tmp_path: Path) -> None:
     (row, *_) = read_data(written(tmp_path, ROWS), "answer")
     assert row.columns == {"question": "How many?"}
-
-
-def test_what_guessing_earns(tmp_path: Path) -> None:
-    rows = read_data(written(tmp_path, [{"answer": "7"}] * 3 + [{"answer": "8"}]), None)
-    exact = Accepts(lambda text, reference: text == reference)
-    frequent, drawn = guessing(exact, rows, "{}", 0)
-    assert (frequent.answers, frequent.rate.errors, frequent.rate.n) == ("7", 3, 4)
-    assert drawn.rate.errors == sum(row.answer in drawn.answers.split(", ") for row in rows)
 
 
 def test_a_row_without_reference_says_which_fields_there_are(tmp_path: Path) -> None:
