@@ -121,7 +121,6 @@ def _is_answer(text: str) -> bool:
 
 
 def _reads_as_answer(text: str) -> bool:
-    """Whether it is mathematics that we read, or a few words."""
     parsed = read_answer(text)
     if parsed.verbal:
         return parsed.tree is not None and len(parsed.words.split()) <= MOST_WORDS
@@ -129,7 +128,6 @@ def _reads_as_answer(text: str) -> bool:
 
 
 def _formula_at(text: str, start: int) -> Found | None:
-    """The formula at a place, or the list of formulas that starts there."""
     if text[start : start + 1] not in ("$", "\\"):
         return None
     (opens, closes), content = next(_listed(text[start : start + LONGEST_ANNOUNCED]), ((1, 1), ""))

@@ -167,10 +167,7 @@ UNIT: Final[Unit] = ((("unit", 1),), Fraction(1))
 _PREFIXES: Final = _numbers(WORDS["prefixes"])
 """The symbols of each prefix and last its name, and its power of ten."""
 
-_PREFIXED: Final = WORDS["units_with_prefixes"]
-"""Dimensions, and the units that have them with their sizes; they may have prefixes."""
 
-_PLAIN: Final = WORDS["units"]
 _CURRENCY: Final[dict[str, Unit]] = {
     name: (((currency, 1),), Fraction(1))
     for name, currency in spellings(WORDS["currencies"]).items()
@@ -198,11 +195,16 @@ def unit_table() -> dict[str, Unit]:
     """Every known spelling of a unit, in the singular, and the unit."""
     prefixed = {
         prefix + name: (dimensions, size * Fraction(10) ** power)
-        for name, (dimensions, size) in _units(_PREFIXED)
+        for name, (dimensions, size) in _units(WORDS["units_with_prefixes"])
         for prefixes, power in _PREFIXES.items()
         for prefix in _prefixes_of(name, prefixes.split(","))
     }
-    return prefixed | dict(_units(_PREFIXED)) | dict(_units(_PLAIN)) | _CURRENCY
+    return (
+        prefixed
+        | dict(_units(WORDS["units_with_prefixes"]))
+        | dict(_units(WORDS["units"]))
+        | _CURRENCY
+    )
 
 
 def _prefixes_of(name: str, prefixes: list[str]) -> list[str]:

@@ -93,7 +93,6 @@ def _certain(runs: list[str], wrapped: bool) -> bool:
 
 
 def _calculates(run: str) -> bool:
-    """Whether a run of letters is mathematics: a letter, a function, a Greek one."""
     named = run in lexicon.GREEK or run in lexicon.CONSTANT_WORDS or run in lexicon.FUNCTIONS
     return len(run) == 1 or named or lexicon.ends_in_function(run) is not None
 
@@ -168,7 +167,6 @@ def _read_answer(text: str) -> ParsedAnswer:
 
 
 def _time(text: str) -> Node | None:
-    """A time of day: with am or pm, or as hours and minutes."""
     clock = _CLOCK.fullmatch(text)
     if clock:
         hour, before_noon = int(clock["hour"]), clock["morning"] or clock["noon"] in ("a", "A")

@@ -130,7 +130,6 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
 
 
 def _span(vectors: tuple[Node, ...]) -> Node:
-    """All sums of real multiples of the vectors."""
     letters = [Symbol(f"t_{place}") for place in range(len(vectors))]
     multiples: list[Node] = [Product(pair) for pair in zip(letters, vectors, strict=True)]
     ranges = (Relation((letter, NumberSet("R")), ("∈",)) for letter in letters)
@@ -148,7 +147,6 @@ _BUILT = {"span": _span, "diag": _diagonal}
 
 
 def _whole_listing(tokens: Tokens) -> Node:
-    """All of the tokens as one list or clause."""
     tokens.drop_end()
     node = _listing(tokens)
     if not tokens.ended:
@@ -157,13 +155,11 @@ def _whole_listing(tokens: Tokens) -> Node:
 
 
 def _listing(tokens: Tokens) -> Node:
-    """Clauses with commas, and, or between."""
     items, joint = _joined(tokens, [_item(tokens, "")], "")
     return items[0] if len(items) == 1 else Sequence(tuple(items), joint=joint)
 
 
 def _joined(tokens: Tokens, items: list[Node], opening: str) -> tuple[list[Node], str]:
-    """The items with those that separators join to them, and what joins them."""
     separators = []
     while separator := _separator(tokens):
         separators.append(separator)
@@ -353,7 +349,6 @@ RELATIONS = "=≠<>≤≥∈∉≈≡≅∝⊂→"
 
 
 def _clause(tokens: Tokens) -> Node:
-    """A set, sum or ratio, or several of them with relations between."""
     first = None if tokens.next.text in RELATIONS and tokens.next.text else _first_side(tokens)
     sides, operators = [first], []
     while operator := tokens.mark(RELATIONS):
@@ -384,7 +379,6 @@ def _first_side(tokens: Tokens) -> Node:
 
 
 def _named(tokens: Tokens) -> bool:
-    """Whether the words that come next are the name of what follows an equals sign."""
     count = 0
     while tokens.ahead(count).kind == "text":
         count += 1
@@ -450,7 +444,6 @@ def _ratio(tokens: Tokens) -> Node:
 
 
 def _sum(tokens: Tokens) -> Node:
-    """Terms with + - ± ∓ between."""
     with tokens:
         terms = [_signed(tokens)]
         while sign := tokens.mark("+-±∓"):
@@ -527,7 +520,6 @@ def _term(tokens: Tokens) -> Node:
 
 
 def _with_factor(factors: list[Node], sign: str, factor: Node) -> None:
-    """Add a factor after its sign, or the product of two vectors."""
     if sign == "⨯" and repr(factor) < repr(factors[-1]):  # one order, for b×a is -(a×b)
         factors[-1] = negative(Call(lexicon.CROSSES[sign], (factor, factors[-1])))
     elif sign in lexicon.CROSSES:
@@ -537,7 +529,6 @@ def _with_factor(factors: list[Node], sign: str, factor: Node) -> None:
 
 
 def _factor_after_operator(tokens: Tokens) -> Node:
-    """A factor with a sign of its own."""
     return negative(_factor(tokens)) if tokens.mark("-") else _factor(tokens)
 
 
@@ -548,7 +539,6 @@ _AFTER_INTERVAL = frozenset(("", "∪", "∩", "∖", ",", "and", "or"))
 
 
 def _factor_follows(tokens: Tokens) -> bool:
-    """Whether the next token starts a factor that follows without an operator."""
     token = tokens.next
     if token.kind != "mark":
         return token.kind in _VALUE_KINDS and token.text not in _SUFFIX_COMMANDS
@@ -621,7 +611,6 @@ _RADIANS = ("rad", "radian", "radians")
 
 
 def _unit_follows(tokens: Tokens) -> bool:
-    """Whether the next token is a word, a currency sign, or a slash before a unit."""
     token = tokens.next
     if token.kind != "mark":
         return token.kind == "text"
@@ -631,7 +620,6 @@ def _unit_follows(tokens: Tokens) -> bool:
 
 
 def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
-    """The factors with the number words and the unit that follow them."""
     if tokens.next.kind == "mark" and tokens.next.text in lexicon.CURRENCY_SIGNS:
         return Quantity(multiplied(factors), *lexicon.unit_table()[tokens.take().text])
     words = _unit_words(tokens)
@@ -662,7 +650,6 @@ def measured(factors: list[Node], words: str) -> Node:
 
 
 def _unit_words(tokens: Tokens) -> list[str]:
-    """The words that follow, with their powers."""
     found: list[str] = []
     while True:
         token = tokens.next
@@ -703,7 +690,6 @@ def _compound(tokens: Tokens, first: Quantity) -> Node:
 
 
 def _factor(tokens: Tokens) -> Node:
-    """A base with its powers, factorials, degrees and percent signs."""
     with tokens:
         node = _base(tokens)
         while True:
@@ -769,7 +755,6 @@ _PARTS_OF_DEGREE = {Fraction(1, 60): ("'",), Fraction(1, 3600): ("'", "")}
 
 
 def _degrees(tokens: Tokens, node: Node) -> Node:
-    """What a sign for degrees makes of the value before it."""
     following = tokens.next
     spelled = _SCALES_OF_TEMPERATURE.get(following.text.lower())
     if following.kind in ("symbol", "text") and spelled is not None:
@@ -786,7 +771,6 @@ def _degrees(tokens: Tokens, node: Node) -> Node:
 
 
 def _argument(tokens: Tokens) -> Node:
-    """What a command or ^ applies to: a group, or one value."""
     with tokens:
         if tokens.mark("-"):
             return negative(_argument(tokens))
@@ -794,12 +778,10 @@ def _argument(tokens: Tokens) -> Node:
 
 
 def _half(tokens: Tokens) -> Node:
-    """An argument of a fraction: a group, one digit or one value."""
     return tokens.digit() if tokens.next.kind == "number" else _argument(tokens)
 
 
 def _base(tokens: Tokens) -> Node:
-    """Numbers, symbols, functions, brackets."""
     token = tokens.next
     match token.kind:
         case "number" | "numeral":
@@ -819,7 +801,6 @@ def _base(tokens: Tokens) -> Node:
 
 
 def _numeral(tokens: Tokens) -> Node:
-    """A number, or digits with their base as a subscript."""
     number = tokens.number() if tokens.next.kind == "number" else None
     digits = str(number.value) if number else tokens.take().text.upper()
     if tokens.mark("_") is None and number is not None:
@@ -837,7 +818,6 @@ FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
 
 
 def _symbol(tokens: Tokens) -> Node:
-    """A variable, a constant, or a function by a letter."""
     name = tokens.take().text
     if tokens.mark("_"):
         name = f"{name}_{tokens.subscript()}"
@@ -876,7 +856,6 @@ _CLOSERS = {"(": ")][", "[": "])[", "]": "])[", "⦃": "⦄", "{": "}", "⟨": "
 
 
 def _enclosed(tokens: Tokens, opening: str) -> Node:
-    """Parse the content of brackets whose opening one is already taken."""
     before, bars = tokens.open_brackets, tokens.inside_bars
     tokens.open_brackets, tokens.inside_bars = before + opening, 0
     with tokens:
@@ -896,7 +875,6 @@ def _enclosed(tokens: Tokens, opening: str) -> Node:
 
 
 def _items(tokens: Tokens, opening: str) -> tuple[list[Node], str]:
-    """The items in brackets, and what joins them."""
     if tokens.next.kind == "text" and opening != "⦃":
         items: list[Node] = [lexicon.words_as_answer(tokens.texts())]
     else:
@@ -921,7 +899,6 @@ def _item(tokens: Tokens, opening: str) -> Node:
 
 
 def _bracketed(tokens: Tokens) -> Node:
-    """What starts with a sign: brackets, bars, roots, constants, currency."""
     sign = tokens.take().text
     if sign == "⦃" and tokens.next.kind == "begin":
         node = _environment(tokens, braced=True)
@@ -967,7 +944,6 @@ def _paired(tokens: Tokens, name: str, closing: str) -> Node:
 
 
 def _command(tokens: Tokens, command: str) -> Node:
-    """A LaTeX command with its arguments."""
     if command == r"\frac":
         over = _half(tokens)
         under = _half(tokens)
@@ -1035,7 +1011,6 @@ def _root(tokens: Tokens) -> Node:
 
 
 def _function(tokens: Tokens, name: str) -> Node:
-    """A function with its power, its base and its argument."""
     if name in ("sqrt", "cbrt"):
         third = Number(Fraction(1, 3))
         return _root(tokens) if name == "sqrt" else Power(_argument(tokens), third)
@@ -1074,7 +1049,6 @@ def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
 
 
 def _arguments(tokens: Tokens) -> tuple[Node, ...]:
-    """Arguments in brackets."""
     inner = _enclosed(tokens, tokens.take().text)
     if isinstance(inner, Sequence) and inner.opening in ("(", "[", "⦃"):
         return inner.items
@@ -1251,7 +1225,6 @@ _END_OF_ROW = "\\\\"
 
 
 def _environment(tokens: Tokens, *, braced: bool = False) -> Node:
-    """What an environment holds, as what it means."""
     kind = tokens.take().text
     rows = _rows(tokens)
     if kind.endswith(("aligned", "align", "gathered", "gather", "split")):
@@ -1271,7 +1244,6 @@ def _environment(tokens: Tokens, *, braced: bool = False) -> Node:
 
 
 def _rows(tokens: Tokens) -> list[list[Tokens]]:
-    """The cells of each row, up to the end of the environment."""
     rows: list[list[list[Token]]] = [[[]]]
     depth = 0
     while depth or tokens.next.kind != "end":

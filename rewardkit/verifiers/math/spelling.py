@@ -150,7 +150,6 @@ _CHARACTERS = str.maketrans(
 
 
 def _script(run: re.Match[str]) -> str:
-    """Raised or lowered digits as a power or a subscript."""
     mark = "^" if run.group()[0] in _RAISED else "_"
     return f"{mark}{{{run.group().translate(_SCRIPT_DIGITS)}}}"
 
@@ -290,7 +289,6 @@ _BASES = {**lexicon.UNITS_IN_WORDS, "bin": 2, "oct": 8, "hex": 16}
 
 
 def _base(match: re.Match[str]) -> str:
-    """31 (base 5) and 1F_{hex} with the base as a subscript."""
     digits, word = match.groups()
     base = int(word) if word.isdigit() else _BASES.get(word, 0)
     rest = match.group().removeprefix(digits)

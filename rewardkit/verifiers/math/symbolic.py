@@ -55,7 +55,6 @@ def equal_by_sympy(one: Node, other: Node) -> bool | None:
 
 
 def _heavy(node: Node) -> bool:
-    """Whether sympy would compute a huge number or expand a huge power."""
     match node:
         case tree.Power(_, exponent) if not symbols(exponent):
             value = rational(exponent)

@@ -177,7 +177,6 @@ class _Lexer:
             self._add("symbol", differential)
 
     def _is_word(self, run: str) -> bool:
-        """Whether letters inside mathematics are a word rather than factors."""
         ends = self.spaced and run in _SYMBOLS_OF_UNITS and not self.text[self.at :].strip(" .")
         if ends and self.found and self.found[-1].kind == "number":
             return True
@@ -199,7 +198,6 @@ class _Lexer:
         return bool(named) and lexicon.is_name(run)
 
     def _argument(self) -> str:
-        """The braced argument that follows, without its braces; else one character."""
         text, start = self.text, self.at
         while start < len(text) and text[start].isspace():
             start += 1

@@ -268,7 +268,6 @@ def _in_local_spelling(answer: str, gold: ParsedAnswer) -> bool:
 
 
 def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
-    """The same words, a sentence whose subject they have, or the same formula of chemistry."""
     meant = notation(gold.text)
     if meant is not None and meant == notation(mine.text):
         return True
@@ -280,7 +279,6 @@ def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
 
 
 def _too_much(found: list[str], reference: str) -> Verdict | None:
-    """The verdict on answers that are too long or too many, before any parsing."""
     longest = max(found, key=len)
     if len(longest) > LONGEST + len(reference):
         message = f"an answer of {len(longest):,} characters is too long to evaluate"
@@ -292,7 +290,6 @@ def _too_much(found: list[str], reference: str) -> Verdict | None:
 
 
 def _several(gold: str) -> bool:
-    """Whether the reference has several values: a bare list, a set, ±."""
     node = read_answer(gold).tree
     listed = isinstance(node, tree.Sequence) and node.opening in ("", "⦃") and len(node.items) > 1
     return listed or bool(_SEVERAL.search(gold))
@@ -352,7 +349,6 @@ def simplest(node: tree.Node) -> bool:
 
 
 def _plain_number(node: tree.Node) -> bool:
-    """A whole number, a decimal or a reduced fraction, with a sign."""
     match node:
         case tree.Number():
             return True
@@ -388,7 +384,6 @@ def _power_inside(radicand: tree.Node, index: int) -> bool:
 
 
 def _typed(answers: list[tree.Node | None], gold: tree.Node) -> Explanation:
-    """The type of the reference, and each answer read as that type."""
     wanted = types.read_type(gold)
     lines = [("type", f"the reference is {wanted}")]
     for answer in answers:

@@ -34,7 +34,6 @@ STEPS = 20
 
 
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    """Compare lists, tuples and sets by their items."""
     named = [_named(side) for side in (answer, reference)]
     if len({*named}) > 1 and {*named} & {_SOME}:
         return Comparison(False, "the names of the list")
@@ -54,7 +53,6 @@ _SOME = "some"
 
 
 def _named(node: tree.Node) -> str:
-    """How many items of a list have names; in `x = 1, 2` the name is that of both."""
     items = node.items if isinstance(node, tree.Sequence) and not node.opening else ()
     named = [statements.definition(item) is not None for item in items]
     return "none" if not any(named) else _SOME if not named[0] else "all"
@@ -185,7 +183,6 @@ def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> 
 
 
 def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    """Compare two sides as the wider one of their types."""
     kinds = {types.kind_of(answer), types.kind_of(reference)}
     return next(equality for kind, equality in _EQUALITY.items() if kind in kinds)(
         answer, reference, policy
@@ -232,7 +229,6 @@ def _word(node: tree.Node) -> str | None:
 
 
 def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    """Sets of numbers, as the intervals that they are."""
     if policy.units != "strict":
         answer, reference = _both(statements.without_units, answer, reference)
     lettered = (tree.NumberSet, tree.Symbol)  # \mathbf{R} is read as a letter

@@ -165,7 +165,6 @@ def is_family(node: Node) -> bool:
 
 
 def _may_be(node: Node) -> bool:
-    """Whether anything in the tree looks like a family: a range, a residue, a vector."""
     parts = nodes(node)
     lettered = any(isinstance(part, Symbol) and part.name in _LINES for part in parts)
     tupled = any(isinstance(part, (Sequence, Matrix)) for part in parts)
@@ -192,7 +191,6 @@ def is_constant(node: Node | None) -> bool:
 
 
 def _has_vectors(node: Node) -> bool:
-    """Whether a vector is added to something or multiplied by it."""
     parts = (part for part in nodes(node) if isinstance(part, Sum | Product))
     inner = itertools.chain.from_iterable(map(children, parts))
     return any(isinstance(part, Matrix) or as_column(part) for part in inner)
@@ -226,7 +224,6 @@ def _read(node: Node) -> Family | None:
 
 
 def _arguments(name: Node | None) -> frozenset[str]:
-    """The letters on which a named function or sequence depends: x of f(x), n of a_n."""
     if isinstance(name, Symbol):
         return frozenset(name.name.partition("_")[2])
     return symbols(name) if isinstance(name, Call | Sequence) else frozenset()

@@ -87,7 +87,6 @@ def vector_beside(node: tree.Node, other: tree.Node) -> tree.Node:
 
 
 def _axis(node: tree.Node, letter: str) -> tree.Node | None:
-    """The leaf that is the unit vector of a letter."""
     unit = tree.Constant("i") if letter == "i" else tree.Symbol(letter)
     spellings = [unit, *(tree.Symbol(f"{letter}{accent}") for accent in _ACCENTS)]
     return next((part for part in tree.nodes(node) if part in spellings), None)
@@ -146,7 +145,6 @@ def worked_out(node: tree.Node) -> tree.Node:
 
 
 def _raised(base: tree.Node, exponent: int) -> tree.Node:
-    """A small power of a matrix, or its inverse."""
     if not isinstance(base, tree.Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
         raise NoMatrixError
     factor: tree.Node = base if exponent > 0 else _inverse(base)
@@ -154,7 +152,6 @@ def _raised(base: tree.Node, exponent: int) -> tree.Node:
 
 
 def _inverse(matrix: tree.Matrix) -> tree.Matrix:
-    """Cofactors over the determinant."""
     size = len(matrix.rows)
     if _shape(matrix) not in ((1, 1), (2, 2), (3, 3)):
         raise NoMatrixError
@@ -340,7 +337,6 @@ def dependent(points: list[Point], variables: frozenset[str] = frozenset()) -> b
 
 
 def _tables(points: list[Point], variables: frozenset[str]) -> Iterator[tree.Matrix]:
-    """Square tables of values: coordinates and, for functions, several values of the variables."""
     choose = combinations_with_replacement if variables else combinations
     for places in islice(choose(range(len(points[0])), len(points)), MOST_DETERMINANTS):
         rows = []

@@ -91,7 +91,6 @@ def region(node: tree.Node) -> Region:
 
 
 def _joined(node: tree.SetOperation) -> Region:
-    """The region of a chain of one operation: A ∪ B ∪ C at once, for one by one takes longer."""
     if node.operator == "∖":
         return intersection([region(node.left), complement(region(node.right))])
     operands, left = [region(node.right)], node.left
@@ -377,7 +376,6 @@ def is_formula(node: tree.Node) -> bool:
 
 
 def _letter(name: str) -> str:
-    """The name without the signs of a complement."""
     for sign in _COMPLEMENTS:
         name = name.removesuffix(sign)
     return name

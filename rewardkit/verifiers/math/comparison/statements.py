@@ -322,7 +322,6 @@ def both_signs(node: Node) -> tuple[Node, ...]:
 
 
 def _signed(node: Node, upper: bool) -> Node:
-    """The tree with the upper or with the lower signs."""
     if isinstance(node, PlusMinus):
         inner = _signed(node.term, upper)
         return inner if node.upper == upper else negative(inner)

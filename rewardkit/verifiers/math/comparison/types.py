@@ -296,7 +296,6 @@ def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
 
 
 def _member(node: Node, other: Node) -> Node:
-    """The member of a set of one, beside a value."""
     if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
         member = node.items[0]
         if isinstance(other, Sequence):

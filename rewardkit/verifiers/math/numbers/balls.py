@@ -254,7 +254,6 @@ class RealEvaluator:
         return self.number((1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1))
 
     def _unknown(self, name: str, arguments: tuple[Node, ...]) -> Ball:
-        """A function by a letter: any value, but the same for the same arguments."""
         return self._drawn(f"{name} {[self._digits(argument) for argument in arguments]}")
 
     def _digits(self, argument: Node) -> str:

@@ -77,7 +77,6 @@ def _changes_at(node: Node) -> list[Change]:
 
 
 def _without_pieces(node: Node) -> list[Node]:
-    """The formulas that the expression has on its own pieces, a few of them."""
     pieces = [
         part for part in nodes(node) if isinstance(part, tree.Call) and part.name in _PIECEWISE
     ]

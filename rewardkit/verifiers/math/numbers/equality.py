@@ -265,7 +265,6 @@ def _magnitude(ball: balls.Ball) -> float:
 
 
 def _bits(node: Node) -> float:
-    """The precision that the numbers written in a tree require."""
     match node:
         case tree.Number(value, _):
             return value.numerator.bit_length() + value.denominator.bit_length()
@@ -327,7 +326,6 @@ def _counted(side: Node) -> dict[str, set[str]]:
 
 
 def _counting(node: Node) -> list[tuple[str, Node]]:
-    """The parts below a node that count, and in which way."""
     match node:
         case tree.Call("sum" | "prod", (_, _, *bounds)):
             return [("whole", bound) for bound in bounds]

@@ -272,8 +272,6 @@ def same_rational_function(one: Node, other: Node, largest_factorial: int = 0) -
 
 
 class _Residues:
-    """Values modulo the prime, variables and opaque parts drawn at random."""
-
     def __init__(self, largest_factorial: int) -> None:
         self.largest_factorial = largest_factorial
         self.flint = load_flint()
