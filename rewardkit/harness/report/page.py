@@ -341,10 +341,12 @@ def verdict(comparison: TaskComparison, run: str = "", baseline: str = "") -> st
             f"by {points(change.value)} points ({points(low)} to {points(high)}), p {p_value}, "
             f"{counted(problems, 'problem')}"
         )
+    both = baseline and f"{run} and {baseline}: "
+    if not power.detectable_difference:
+        return f"{both}no difference: both have the same result on each problem"
     needed, sought = power.needed_problems or 0, power.difference
     if needed <= problems:
         needed, sought = problems, power.detectable_difference
-    both = baseline and f"{run} and {baseline}: "
     needs = f"{counted(needed, 'problem')} would show {points(sought)} points"
     return f"{both}no difference shown; {needs}"
 

@@ -48,7 +48,10 @@ def spread_text(value: float, kind: str) -> str:
 def power_lines(comparison: TaskComparison) -> Iterator[str]:
     """The differences that the comparison can detect, and what its own difference needs."""
     kind, power = comparison.kind, comparison.power
-    yield f"detectable difference (80% power): {change_text(power.detectable_difference, kind)}"
+    if power.detectable_difference:
+        yield f"detectable difference (80% power): {change_text(power.detectable_difference, kind)}"
+    else:
+        yield "both runs have the same result on each problem"
     yield from _need(power, comparison.problems, kind)
     spreads = [
         f"±{spread_text(spread.value, kind)} in {name}"

@@ -75,6 +75,7 @@ def test_an_unfinished_baseline_is_named_once(tmp_path: Path) -> None:
         (20, 35, 40, "b is better by 38 points (N to N), p = 0.004, 40 problems"),
         (10, 13, 20, "no difference shown; N problems would show 15 points"),
         (10, 10, 20, "no difference shown; 20 problems would show N points"),
+        (0, 0, 20, "no difference: both have the same result on each problem"),
         (92, 93, 100, "no difference shown; N problems would show 1 points"),
     ],
 )
