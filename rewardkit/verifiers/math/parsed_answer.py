@@ -100,7 +100,7 @@ def _calculates(run: str) -> bool:
 _WORD = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
 _ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
 _OPTION_LABEL = re.compile(
-    r"\s*(?:\\(?:text|math)[a-z]*\s*\{\s*)*\(([A-H])\)[\s}.]*(?:\\ )?(?=[^\s.}=<>+*/^_-])"
+    r"\s*(?:\\(?:text|math)[a-z]*\s*\{\s*)*\(?([A-H])\)[\s}.]*(?:\\ )?(?=[^\s.}=<>+*/^_-])"
 )
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?\s*(?:(?P<noon>[ap])\.?\s?m\.?"

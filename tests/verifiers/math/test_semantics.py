@@ -19,6 +19,8 @@ from rewardkit.verifiers.math.spelling import repaired
 Row = tuple[str, str, str]
 
 EQUAL: list[Row] = [
+    ("terms by name", r"\text{Pr}(X)=0.3", "P(X)=0.3"),
+    ("options", "A) 5", r"\text{(A) }5"),
     ("points and tuples by name", "2", r"\frac{AB}{CD}=2"),
     ("points and tuples by name", "S_{ABC}=12", "[ABC]=12"),
     ("points and tuples by name", "[ABC]=12", r"S_{\triangle ABC}=12"),
@@ -872,6 +874,10 @@ ONE_WAY: list[Row] = [
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
 UNEQUAL: list[Row] = [
+    ("options", "B) 5", r"\text{(A) }5"),
+    ("terms by name", r"\text{Var}(X)=3", "E(X)=3"),
+    ("terms by name", "S_{10}=55", "a_{10}=55"),
+    ("terms by name", "P(X>2)=\\frac13", "P(X<2)=\\frac13"),
     ("points and tuples by name", "S_{ABD}=12", "[ABC]=12"),
     ("points and tuples by name", "|AC|=7", "AB=7"),
     ("points and tuples by name", "(x,v)=(7,8)", "x=8,v=7"),

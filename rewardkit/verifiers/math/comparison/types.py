@@ -345,6 +345,8 @@ def _same_name(mine: Named, theirs: Named) -> bool:
             return same_count and is_of_letters(one) and is_of_letters(other)
         case Text(words), Text(others):  # Area and Area(ABC)
             return f"{others} (".startswith(f"{words} (") or f"{words} (".startswith(f"{others} (")
+        case (Text(words), Call(name, _)) | (Call(name, _), Text(words)) if "(" in words:
+            return words[:1] == name[:1].lower()  # Pr(A) and P(A), but not Var(X) and E(X)
     simple = names_value(one) and names_value(other)
     return simple and type(one) is not type(other)
 
