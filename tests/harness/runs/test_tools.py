@@ -112,9 +112,9 @@ def test_scoring_the_run_again_and_replaying_it_give_the_same_verdicts(folder: P
 def test_the_report_shows_tools_and_calls(folder: Path) -> None:
     packed = pack([ReportRun("run", {"calls": {}}, rows(folder), {})])
     (called, spoken) = packed.blocks[0]
-    assert called[-1] == ['math_factorial({"n": 5})']
+    assert called[-2] == ['math_factorial({"n": 5})']
     assert "math_factorial" in called[0]
-    assert spoken[-1] == []
+    assert spoken[-2] == []
 
 
 @pytest.mark.parametrize(
