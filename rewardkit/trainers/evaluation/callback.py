@@ -29,11 +29,11 @@ from rewardkit.trainers.evaluation.live_evaluation import (
     TrainerEngine,
     broadcast_from_main,
 )
+from rewardkit.trainers.evaluation.signs import frequent_answers
 from rewardkit.trainers.evaluation.train_log import (
     BEST,
     TrainLog,
     as_json,
-    frequent_answers,
     read_best,
 )
 

@@ -21,7 +21,8 @@ from rewardkit.harness.results.rollouts import COMPLETIONS, remove_steps_after
 from rewardkit.harness.results.training_checkpoints import step_of
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.text.redaction import redact_value
-from rewardkit.trainers.evaluation.train_log import BEST, evaluations, read_best, read_log
+from rewardkit.trainers.evaluation.signs import evaluations
+from rewardkit.trainers.evaluation.train_log import BEST, read_best, read_log
 from rewardkit.trainers.training import training_folder
 from rewardkit.trainers.training.training_plan import (
     TrainingPlan,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rewardkit.harness.results.metric import wilson
-from rewardkit.trainers.evaluation.train_log import signs
+from rewardkit.trainers.evaluation.signs import signs
 
 Entry = dict[str, Any]
 
