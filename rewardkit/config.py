@@ -152,23 +152,6 @@ def kinds_of(kind: Any) -> list[inspect.Type]:
     return [_bare(one) for one in kinds if not isinstance(one, inspect.NoneType)]
 
 
-_PLAIN = (
-    inspect.AnyType,
-    inspect.BoolType,
-    inspect.DictType,
-    inspect.FloatType,
-    inspect.IntType,
-    inspect.ListType,
-    inspect.LiteralType,
-    inspect.Metadata,
-    inspect.NoneType,
-    inspect.StrType,
-    inspect.TupleType,
-    inspect.UnionType,
-    inspect.VarTupleType,
-)
-
-
 def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
     """Say what a type takes: its range if `value` is only out of range."""
     if isinstance(kind, inspect.IntType | inspect.FloatType):

@@ -252,7 +252,7 @@ def multi_sample_metrics(
     most = max(map(len, problems), default=0)
     if most < 2:
         return {}
-    clusters = None if cluster is None else [rows[0].columns[cluster] for rows in problems]
+    clusters = None if cluster is None else [str(rows[0].columns[cluster]) for rows in problems]
     counts = [(sum(bool(row.verdict.correct) for row in rows), len(rows)) for rows in problems]
     metrics = dict(_over_choices(counts, most, clusters))
     metrics[f"avg@{most}"] = _metric(

@@ -7,6 +7,7 @@ import math
 import random
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, variance
 
@@ -251,3 +252,15 @@ def test_a_problem_is_in_one_cluster() -> None:
     rows = [row("a", index=i, columns={"passage": f"p{i}"}) for i in range(2)]
     with pytest.raises(DataError, match="several values in 'passage'"):
         summarise(rows, cluster="passage")
+
+
+def test_a_cluster_may_be_named_by_a_list() -> None:
+    rows = [
+        row(f"p{n}", index=i, correct=bool(n % 3), columns={"topics": ["sets", str(n // 4)]})
+        for n in range(8)
+        for i in range(2)
+    ]
+    listed = summarise(rows, cluster="topics")
+    named = [replace(one, columns={"topics": str(one.columns["topics"])}) for one in rows]
+    assert listed.clusters == 2
+    assert listed.metrics == summarise(named, cluster="topics").metrics
