@@ -17,7 +17,7 @@ _RECIPES = Path(__file__).parent / "trainers" / "recipes"
 
 @hookimpl
 def rewardkit_verifiers() -> Mapping[str, str]:
-    """The verifiers of docs/reference/tasks.md."""
+    """The verifiers of docs/reference/verifiers.md and verifiers-programs.md."""
     return {
         "choice": "rewardkit.verifiers.choice:Choice",
         "code": "rewardkit.verifiers.code.verifier:Code",
