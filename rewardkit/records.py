@@ -6,6 +6,7 @@ import io
 import json
 import math
 import numbers
+import operator
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -130,6 +131,12 @@ class Span:
     score: float
 
     def __post_init__(self) -> None:
+        try:  # numpy's integers are plain ones in a row
+            places = {name: operator.index(getattr(self, name)) for name in ("start", "end")}
+        except TypeError as error:
+            raise ValueError(f"a span's start and end are whole numbers: {error}") from None
+        for name, value in {**places, "score": float(self.score)}.items():
+            object.__setattr__(self, name, value)
         if not 0 <= self.start <= self.end:
             raise ValueError(f"a span reaches from 0 or later onwards, not {self.start}:{self.end}")
         if not (math.isfinite(self.score) and 0.0 <= self.score <= 1.0):
@@ -245,10 +252,12 @@ class Verdict(Shown):
         spans = [{"start": one.start, "end": one.end, "score": one.score} for one in self.spans]
         return {
             "correct": self.correct,
-            "score": self.score,
+            "score": None if self.score is None else float(self.score),  # numpy's isn't plain
             "answer": self.answer,
             "failure": None if self.failure is None else self.failure.value,
-            "parts": dict(self.parts),
+            "parts": {
+                name: score if score is None else float(score) for name, score in self.parts.items()
+            },
             "message": self.message,
             **({"spans": spans} if spans else {}),
         }

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from starlette.testclient import TestClient
 
-from rewardkit import Bounded, Sample, Span, Verdict, verify
+from rewardkit import Bounded, Failure, Sample, Span, Verdict, verify
 from rewardkit.judging.worker import decoded, encoded
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.verifiers.by_row import ByRow
@@ -65,6 +66,21 @@ def test_steps_are_spans_of_the_text_as_it_was_written(
 def test_a_span_that_is_none_is_refused(values: tuple[int, int, float]) -> None:
     with pytest.raises(ValueError, match="span"):
         Span(*values)
+
+
+def test_a_place_inside_a_character_is_refused() -> None:
+    with pytest.raises(ValueError, match="whole numbers"):
+        Span(0, 1.5, 1.0)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_plain_in_a_row() -> None:
+    one: Any = numpy.int64(1)
+    half: Any = numpy.float32(0.5)
+    span = Span(one - one, one, half)
+    verdict = Verdict(False, half, "x", Failure.WRONG, {"part": half}, spans=(span,))
+    plain = json.loads(json.dumps(verdict.as_json()))
+    assert (plain["score"], plain["parts"]) == (0.5, {"part": 0.5})
+    assert plain["spans"] == [{"start": 0, "end": 1, "score": 0.5}]
 
 
 @dataclass(frozen=True)
