@@ -47,10 +47,11 @@ class LabelledAnswer:
 def read_set(source: str) -> list[LabelledAnswer]:
     """The answers of a file, or of "unseen". DataError for a row without what is needed."""
     rows = read_rows(UNSEEN if source == "unseen" else source)
-    return [_answer(row, number, source) for number, row in enumerate(rows, 1)]
+    unnamed = "other" if any(row.get("stratum") for row in rows) else "all"
+    return [_answer(row, number, source, unnamed) for number, row in enumerate(rows, 1)]
 
 
-def _answer(row: Mapping[str, Any], number: int, source: str) -> LabelledAnswer:
+def _answer(row: Mapping[str, Any], number: int, source: str, unnamed: str) -> LabelledAnswer:
     options = row.get("kwargs") or {}
     if not isinstance(row.get("completion"), str) or row.get("reference") is None:
         raise DataError(f"row {number} of {source} needs a text `completion` and a `reference`")
@@ -58,7 +59,7 @@ def _answer(row: Mapping[str, Any], number: int, source: str) -> LabelledAnswer:
         raise DataError(f"row {number} of {source} needs a `label`: true if it is right, or false")
     if not isinstance(options, dict):
         raise DataError(f"row {number} of {source} has `kwargs` that are no object: {options!r}")
-    stratum, kind = str(row.get("stratum") or "all"), str(row.get("kind") or "")
+    stratum, kind = str(row.get("stratum") or unnamed), str(row.get("kind") or "")
     columns = row.get("columns") or {}
     family = f"{stratum}: {kind}" if kind else stratum
     name = str(row.get("id") or number)

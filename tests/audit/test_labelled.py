@@ -62,6 +62,8 @@ def test_a_set_of_ones_own_needs_three_columns(tmp_path: Path) -> None:
     assert (score.stratum, score.right, score.found, score.wrong, score.accepted) == (
         *("all", 1, 1, 1, 0),
     )
+    some = audit(last_digit, set=written(tmp_path, BOXED, WRONG | {"stratum": "few"}))
+    assert [one.stratum for one in some.scores] == ["other", "few", "all"]
     assert (result.totals["false_accept"].errors, result.totals["false_reject"].n) == (0, 1)
 
 
@@ -119,7 +121,7 @@ def test_an_answer_without_a_verdict_is_neither_found_nor_accepted(tmp_path: Pat
 def test_the_draw_of_a_stratum_is_the_same_for_every_target(tmp_path: Path) -> None:
     answers = read_set(written(tmp_path, *[BOXED] * 50, *[WRONG | {"stratum": "few"}] * 3))
     some = drawn(answers, 10)
-    assert Counter(answer.stratum for answer in some) == {"all": 10, "few": 3}
+    assert Counter(answer.stratum for answer in some) == {"other": 10, "few": 3}
     assert drawn(answers, 10) == some
     assert drawn(answers, 5)[:5] == [answer for answer in some if answer in drawn(answers, 5)][:5]
     result = audit(last_digit, set=written(tmp_path, *[BOXED] * 50), per_family=4)
