@@ -246,7 +246,8 @@ class LiveRun:
             "total": started.get("max_steps", 0),
             "started": started.get("started", ""),
         }
-        ended: object = any("train_runtime" in entry["logs"] for entry in entries)
+        # of a training that was resumed, an earlier entry has it too
+        ended: object = bool(entries) and "train_runtime" in entries[-1]["logs"]
         steps = entries[-1]["step"] if entries else 0
         if (self.path / TRAINING).is_file():
             record = read_document(self.path / TRAINING)
