@@ -75,12 +75,12 @@ def fitting(
 ) -> list[LabelledAnswer]:
     """The answers that a target judges.
 
-    A verifier that the set names gets its own answers with their options. Any other target gets
-    those of a `kind`, or the strata that any grader may get; never those that are ours alone.
-    `kinds` are those of our verifiers.
+    A verifier that the set names gets its own answers, with their options, and those that name no
+    verifier. Any other target gets those of a `kind`, or the strata that any grader may get; never
+    those that are ours alone. `kinds` are those of our verifiers.
     """
     if any(answer.verifier == target for answer in answers):
-        return [answer for answer in answers if answer.verifier == target]
+        return [answer for answer in answers if answer.verifier in (target, "")]
     return [
         answer
         for answer in answers

@@ -96,6 +96,11 @@ def test_options_of_a_row_are_for_the_verifier_that_the_row_names(tmp_path: Path
     assert [one.stratum for one in other.scores] == ["replies"], "form is ours alone"
 
 
+def test_a_verifier_gets_its_own_answers_and_those_that_name_none(tmp_path: Path) -> None:
+    named = [BOXED | {"verifier": name} for name in ("math", "gsm8k")]
+    assert len(audit("math", set=written(tmp_path, *named, BOXED)).judged) == 2
+
+
 def test_a_kind_or_a_family_chooses_answers(tmp_path: Path) -> None:
     one = BOXED | {"verifier": "math", "stratum": "boxed", "kind": "units"}
     two = BOXED | {"verifier": "gsm8k", "stratum": "gsm8k"}
