@@ -28,6 +28,8 @@ HEAVY = (
     "vllm",
 )
 
+REPLIES = Path(__file__).parents[2] / "benchmarks/real_replies/replies.jsonl"
+
 
 def loaded_by(arguments: list[str], names: Sequence[str]) -> tuple[str, list[str]]:
     """What a command prints, and which of these modules it loads."""
@@ -218,7 +220,7 @@ def test_verify_reads_standard_input_and_gives_json() -> None:
             "--fewshot-data no.jsonl: there is no data file",
         ),
         (["score", "no.jsonl", "--task", "gsm8k"], "no data file"),
-        (["score", "no.jsonl"], "--task NAME, --verifier NAME or --verifier-field COLUMN"),
+        (["score", str(REPLIES)], "--task NAME, --verifier NAME or --verifier-field COLUMN"),
         (["eval", "--task", "motion", "--model", "m", "--log-to", "wanbd"], "mean 'wandb'"),
         (["export", "nowhere", "--parquet", "s.parquet"], "nowhere holds no run.json"),
         (
