@@ -111,13 +111,13 @@ def verify_batch(
 
     Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping (default:
     what the verifier declares as its `deadline`, or 1); a completion that needs more is wrong
-    (`timeout`), and the others keep their verdicts. On a busy machine it may take longer by the
-    clock, at most `max_wall` seconds (default: 5 × `timeout`). A completion that makes the verifier
-    crash is wrong (`crashed`).
+    (`timeout`), and the others keep their verdicts. A verdict on a busy machine takes more time by
+    the clock; the limit of this time is `max_wall` seconds (default: 5 × `timeout`). A completion
+    that makes the verifier crash is wrong (`crashed`).
 
-    `workers` processes (default: one for each available core) judge what can't be decided in this
-    one. They get its environment without the variables that look like secrets, except those that
-    `env` names.
+    `workers` processes (default: one for each available core) judge what the current process can't
+    decide. Environment variables that look like secrets don't reach the workers, unless `env` names
+    the variable.
 
     >>> [verdict.correct for verdict in verify_batch("gsm8k", ["#### 4", "#### 5"], ["4", "4"])]
     [True, False]
