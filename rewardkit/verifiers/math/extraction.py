@@ -17,6 +17,7 @@ from rewardkit.verifiers.stated import (
     Found,
     formulas,
     language_of,
+    load_language,
     standing_boxes,
     stated,
     without_remark,
@@ -36,6 +37,7 @@ MOST_WORDS = 4
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:,]")
 _CONCLUSION = re.compile(r"\s*(?:Therefore|Thus|Hence|So)\b,?\s*")
 _BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
+_CLAUSE = re.compile(r"[.,;:!?。，；：！？\n]")
 _FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/])"
 _NUMBER = re.compile(
     rf"(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
@@ -65,9 +67,14 @@ def lenient_answer(text: str) -> str | None:
     if (answer := flexible_answer(text)) is not None:
         return answer
     text = without_remark(text)
-    *_, formula = (None, *(content for _, content in _listed(text)))
-    *_, number = (None, *(found.group() for found in _NUMBER.finditer(text)))
-    return formula or number
+    places = ((start, content) for (start, _), content in _listed(text))
+    numbers = ((found.start(), found.group()) for found in _NUMBER.finditer(text))
+    *_, formula = (None, *places)
+    *_, number = (None, *numbers)
+    start, answer = formula or number or (0, None)
+    clause = _CLAUSE.split(text[:start])[-1]
+    negation = (language_of(clause) or load_language("en")).negation
+    return None if negation.search(clause) else answer
 
 
 def _taken(text: str, start: int, end: int) -> Found | None:
