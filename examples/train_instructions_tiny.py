@@ -1,7 +1,10 @@
 """Train a model that adds and mostly forgets the form it is asked for, and write its task.
 
     python examples/train_instructions_tiny.py --output forms
-    rewardkit train --task forms/task.toml --model forms -o learnt (docs/guides/train.md)
+    rewardkit train --task forms/task.toml --model forms -o learnt \\
+      --set max_steps=20 --set learning_rate=3e-4 --set per_device_train_batch_size=64 \\
+      --set gradient_accumulation_steps=1 --set bf16=false --set use_vllm=false \\
+      --set max_completion_length=8 --set evaluation.data=forms/test.jsonl --set evaluation.every=5
 
 Reinforcement learning needs a mistake to correct: 70% of the demonstrations are the bare sum,
 whichever form the prompt asks for. The sum is the gate: without it, the form pays nothing.
