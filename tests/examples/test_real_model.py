@@ -20,7 +20,7 @@ def test_a_short_start_and_a_few_steps_teach_the_form(tmp_path: Path) -> None:
     model = tmp_path / "model"
     subprocess.run([sys.executable, ROOT / "scripts/real-model", model], check=True)
     arguments = ["gsm8k", f"--model={model}", f"--output={tmp_path / 'real'}", "--seeds=0"]
-    short = ["--start=20", "--steps=4", "--completions=16", "--problems=20"]
+    short = ["--start=20", "--steps=4", "--completions=16", "--problems=8"]
     script = str(ROOT / "examples/real_model.py")
     command = [sys.executable, script, *arguments, *short]
     threads = {"OMP_NUM_THREADS": str(os.cpu_count())}  # the tests' own is one
