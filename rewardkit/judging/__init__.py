@@ -1,8 +1,8 @@
 """The one boundary through which every verifier is called."""
 
-from rewardkit.judging.boundary import judge, judge_many
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.deadline import LimitCounts, take_limit_counts
+from rewardkit.judging.judge_items import judge, judge_many
 from rewardkit.judging.options import DEADLINE, JudgingOptions
 from rewardkit.judging.pool import close_pools
 

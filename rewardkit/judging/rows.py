@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewardkit.errors import DataError, UsageError
-from rewardkit.judging.boundary import judge_many
 from rewardkit.judging.crashes import Control
+from rewardkit.judging.judge_items import judge_many
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.protocols import (
     Task,

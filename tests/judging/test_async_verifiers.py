@@ -162,7 +162,7 @@ def test_completions_are_judged_together_on_every_route(
 ) -> None:
     plugin = Plugin()
     monkeypatch.setattr(registry, "installed", lambda: Registry(plugin))
-    monkeypatch.setattr("rewardkit.judging.boundary.available_cores", lambda: 1)
+    monkeypatch.setattr("rewardkit.judging.judge_items.available_cores", lambda: 1)
     texts = ["right", "wrong", "right", "right"]
     assert route(texts, ["4"] * 4, tmp_path) == [True, False, True, True]
 
