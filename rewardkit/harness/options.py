@@ -6,7 +6,7 @@ The command line, `evaluate()`, EvaluationCallback, recipes and task files read 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -235,7 +235,7 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
         str | None,
         _what(
             "The column of problems that depend on each other, such as their passage: intervals "
-            "take its values as trials.",
+            "take its values as trials. `none` ignores the column that a run recorded.",
             metavar="COLUMN",
         ),
     ] = None
@@ -336,7 +336,7 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
         if self.engines is not None and self.ray is None:
             raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
         self.part()
-        return self
+        return replace(self, cluster=None) if self.cluster == "none" else self
 
     def recorded(self) -> dict[str, Any]:
         """The model, the prompt and the options that don't say where to work, without secrets."""

@@ -43,14 +43,16 @@ def references_in(
 ) -> tuple[str, ...]:
     """The references in the first of the columns that the row fills; () if it fills none.
 
-    A row's column `reference` counts even if it is empty. True and false in `label` say whether a
-    completion is right, and are no reference.
+    An empty text, such as an empty cell of a CSV file, is a reference only if no later column is
+    filled. A row's column `reference` counts even if it is empty. True and false in `label` say
+    whether a completion is right, and are no reference.
 
     DataError names the column whose value `verifier` can't take: an object, for a verifier that
     compares with an answer, or what is neither text, a number nor a list of them.
     """
     if "reference" in row and "reference" in names:
         names = ["reference"]
+    empty: tuple[str, ...] = ()
     for name in names:
         value = value_of(row, name)
         if name == "label" and isinstance(value, bool):
@@ -58,14 +60,16 @@ def references_in(
         try:
             if not (isinstance(value, str) or verifier is None or reads_objects(verifier, row)):
                 refuse_object(value)
-            if references := references_of(value):
-                return references
+            references = references_of(value)
         except TypeError as error:
             raise DataError(
                 f"the reference in the column {name!r} is {error}; it must be text, a number, or "
                 "a list of them, of which one must be met"
             ) from error
-    return ()
+        if any(references):
+            return references
+        empty = empty or references
+    return empty
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ from rewardkit.harness.report.curve import run_curves, training_plots
 from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs, read_training_series
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
-from rewardkit.harness.results.comparison_tables import SIGNIFICANCE
+from rewardkit.harness.results.comparison_tables import (
+    SIGNIFICANCE,
+    p_value_equation,
+    p_value_text,
+)
 from rewardkit.harness.results.files import finite, replace_text
 from rewardkit.harness.results.names import COMPLETIONS_LINK, TRUNCATED, UNJUDGED, counted, words
 from rewardkit.harness.results.rates import LOWER_IS_BETTER
@@ -334,12 +338,11 @@ def verdict(comparison: TaskComparison, run: str = "", baseline: str = "") -> st
 
     if is_shown(comparison):
         low, high = sorted((change.low, change.high), key=abs)
-        p_value = f"= {comparison.p_adjusted:.1g}" if comparison.p_adjusted >= 1e-4 else "< 0.0001"
         direction = "better" if change.value > 0 else "worse"
         return (
             f"{run} is {direction}{baseline and ' than '}{baseline} "
-            f"by {points(change.value)} points ({points(low)} to {points(high)}), p {p_value}, "
-            f"{counted(problems, 'problem')}"
+            f"by {points(change.value)} points ({points(low)} to {points(high)}), "
+            f"{p_value_equation(comparison.p_adjusted)}, {counted(problems, 'problem')}"
         )
     both = baseline and f"{run} and {baseline}: "
     if not power.detectable_difference:
@@ -366,7 +369,7 @@ def _compared(comparisons: PageComparisons, runs: Sequence[ReportRun]) -> dict[s
                 "run": number,
                 "task": each.task,
                 "difference": finite(asdict(each.difference)),
-                "p": each.p_adjusted,
+                "p": p_value_text(each.p_adjusted),
                 "isShown": is_shown(each),
                 "verdict": (f"{each.task}: " if len(tasks) > 1 else "")
                 + verdict(each, runs[number].name, baseline),

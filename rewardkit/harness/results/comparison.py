@@ -30,7 +30,7 @@ from rewardkit.harness.results.metric import (
     pilot_variance,
     seed_spread,
 )
-from rewardkit.harness.results.names import PART
+from rewardkit.harness.results.names import PART, cluster_column
 from rewardkit.harness.results.rates import components
 from rewardkit.harness.results.run_folder import RUN, RunFolder, find_runs
 from rewardkit.harness.results.summary import require_cluster
@@ -532,7 +532,7 @@ def compare(
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
     baseline. Each comparison's power is about the difference `detect`, or about the observed one.
     Intervals and tests are clustered by the column `cluster`, by default the first that a run
-    records. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
+    records; "none" ignores that column. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
     unknown metric, with the known ones, or a missing run.
     """
     folder, *others = find_runs([baseline, *runs])
@@ -548,11 +548,10 @@ def compare(
 
 
 def recorded_cluster(folders: Iterable[Path], given: str | None = None) -> str | None:
-    """The column of clusters that is given, or the first that a run's record names."""
-    if given is not None:
-        return given
-    records = (RunFolder(folder).read_record() for folder in folders)
-    return next(filter(None, (one.get("settings", {}).get("cluster") for one in records)), None)
+    """The column of clusters that is given, else the first in a run's record; None: no column."""
+    records = (RunFolder(folder).read_record() for folder in folders) if given is None else ()
+    columns = (record.get("settings", {}).get("cluster") for record in records)
+    return cluster_column(given, next(filter(None, columns), None))
 
 
 def compare_comparable(

@@ -45,6 +45,17 @@ def spread_text(value: float, kind: str) -> str:
     return f"{100 * value:.2f} pts" if kind == "share" else f"{value:.4g}"
 
 
+def p_value_text(p_value: float) -> str:
+    """A p-value with four digits."""
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def p_value_equation(p_value: float) -> str:
+    """The same in a sentence: "p = 0.0312" or "p < 0.0001"."""
+    text = p_value_text(p_value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def power_lines(comparison: TaskComparison) -> Iterator[str]:
     """The differences that the comparison can detect, and what its own difference needs."""
     kind, power = comparison.kind, comparison.power
@@ -138,7 +149,7 @@ def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table
                 names[comparison.run],
                 _value(comparison.run_value, kind),
                 f"{change_text(change.value, kind, '+')}\n{_change_interval(change, kind)}",
-                _probability(comparison.p_adjusted).removeprefix("= "),
+                p_value_text(comparison.p_adjusted),
                 str(len(comparison.better)),
                 str(len(comparison.worse)),
             )
@@ -149,13 +160,14 @@ def _table(of_task: Sequence[TaskComparison], names: Mapping[str, str]) -> Table
 
 def _details(comparison: TaskComparison, most: int) -> Iterator[str]:
     change = comparison.difference
-    yield f"{_verdict(comparison)}; {change.test}, p {_probability(change.p_value)}"
+    yield f"{_verdict(comparison)}; {change.test}, {p_value_equation(change.p_value)}"
     if comparison.clusters is not None:
         yield f"intervals and test over {counted(comparison.clusters, 'cluster')} of problems"
     if comparison.kind == "amount" and comparison.relative_change is not None:
         yield f"{comparison.relative_change:+.1%} of the baseline's {words(comparison.metric)}"
     if comparison.p_adjusted != change.p_value:
-        yield f"adjusted for all these comparisons (Holm): p {_probability(comparison.p_adjusted)}"
+        adjusted = p_value_equation(comparison.p_adjusted)
+        yield f"adjusted for all these comparisons (Holm): {adjusted}"
     yield from power_lines(comparison)
     yield from _groups(comparison.groups, comparison.kind)
     if comparison.with_value != comparison.completions:
@@ -209,10 +221,6 @@ def _change_interval(change: PairedDifference | GroupComparison, kind: str) -> s
     low, high = (change_text(bound, kind, "+") for bound in (change.low, change.high))
     low = low.removesuffix(" pts")
     return f"{low} – {high}"
-
-
-def _probability(p_value: float) -> str:
-    return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.4f}"
 
 
 def _listed(changed: Sequence[Flip], most: int, kind: str) -> str:

@@ -52,3 +52,8 @@ def counted(count: int, noun: str) -> str:
 def be(count: int) -> str:
     """The verb after a number of things: "1 completion is", "2 completions are"."""
     return "is" if count == 1 else "are"
+
+
+def cluster_column(given: str | None, recorded: str | None = None) -> str | None:
+    """The column of clusters that is given, else the recorded one; None if `none` is given."""
+    return recorded if given is None else given if given != "none" else None

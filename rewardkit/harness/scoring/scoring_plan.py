@@ -21,6 +21,7 @@ from rewardkit.harness.results.data_files import (
     open_sources,
 )
 from rewardkit.harness.results.model_folder import hash_file
+from rewardkit.harness.results.names import cluster_column
 from rewardkit.harness.results.rollouts import find_rollouts, rollout_files
 from rewardkit.harness.results.run_folder import RUN, RunFolder, Shard
 from rewardkit.harness.runs.fingerprint import data_hash, verifier_identities
@@ -147,7 +148,7 @@ class ScoreOutput:
     """The part of the problems to judge; None: all."""
     subset: Subset = field(default_factory=Subset)
     cluster: str | None = None
-    """The column of clusters of problems; None: a run's own."""
+    """The column of clusters of problems; None: the run's recorded column; "none": no column."""
 
     def __post_init__(self) -> None:
         if self.shard and self.output_dir is None:
@@ -261,7 +262,7 @@ def _plan_files(
         group_by={name: tuple(group_by)},
         keep_rows=output.output_dir is not None,
         shard=output.shard,
-        cluster=output.cluster,
+        cluster=cluster_column(output.cluster),
     ).checked()
     job = checked.taking(output.subset)
     if task and not group_by:  # a row may lack the columns that the task's figures are grouped by
@@ -333,7 +334,7 @@ def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScoreP
         group_by={name: tuple(own.get("group_by", ())) for name, own in task_records.items()},
         keep_rows=output.output_dir is not None,
         shard=output.shard,
-        cluster=output.cluster or record.get("settings", {}).get("cluster"),
+        cluster=cluster_column(output.cluster, record.get("settings", {}).get("cluster")),
     ).taking(output.subset)
     plan = ScorePlan(job, {name: task for name, (_, task) in resolved.items() if task})
     if output.output_dir is None:

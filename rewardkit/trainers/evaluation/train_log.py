@@ -94,6 +94,9 @@ class TrainLog:
         self._truncation_share = truncation_share
         earlier = read_log(folder) if resumed_at else []
         self.entries = [entry for entry in earlier if entry["step"] <= resumed_at]
+        if self.entries and about:  # a resumed training may have another number of steps
+            before = self.entries[0].get("training", about)
+            self.entries[0]["training"] = {**about, "started": before.get("started", "")}
         # earlier lines are kept as text: a long training's log takes too long to format again
         self._lines = [as_json(entry) for entry in self.entries]
         self._present_signs = self._signs()

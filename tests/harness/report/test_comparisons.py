@@ -11,6 +11,8 @@ import pytest
 from rewardkit.harness.report import page
 from rewardkit.harness.report.page import compare_runs, render_runs
 from rewardkit.harness.results.comparison import compare
+from rewardkit.harness.results.comparison_tables import comparison_tables
+from rewardkit.tables import Table
 from tests.support.runs import row, write_run
 
 
@@ -27,7 +29,9 @@ def test_the_page_has_the_differences_that_compare_prints(tmp_path: Path) -> Non
     assert shown == [(n, each.difference, each.p_adjusted) for n, each in enumerate(expected, 1)]
     render_runs(folders, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    assert f'"p":{json.dumps(expected[0].p_adjusted)}' in text
+    table = next(comparison_tables(expected))
+    assert isinstance(table, Table)
+    assert f'"p":"{table.rows[1][3]}"' in text
 
 
 def test_a_run_that_cannot_be_compared_is_named_and_the_others_are(tmp_path: Path) -> None:
@@ -72,7 +76,7 @@ def test_an_unfinished_baseline_is_named_once(tmp_path: Path) -> None:
     [
         (10, 60, 70, "b is better by 71 points (51 to 84), p < 0.0001, 70 problems"),
         (60, 10, 70, "b is worse by 71 points (51 to 84), p < 0.0001, 70 problems"),
-        (20, 35, 40, "b is better by 38 points (N to N), p = 0.004, 40 problems"),
+        (20, 35, 40, "b is better by 38 points (N to N), p = 0.0041, 40 problems"),
         (10, 13, 20, "no difference shown; N problems would show 15 points"),
         (10, 10, 20, "no difference shown; 20 problems would show N points"),
         (0, 0, 20, "no difference: both have the same result on each problem"),

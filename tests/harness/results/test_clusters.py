@@ -221,6 +221,13 @@ def test_comparisons_use_the_clusters_of_the_runs() -> None:
     assert plain.difference.p_value < 0.05 < given.difference.p_value
     assert given.power.detectable_difference > plain.power.detectable_difference
     assert "6 clusters of problems" in run("compare first second --cluster passage")
+    (ignored,) = compare("first-c", "second-c", cluster="none")
+    assert (ignored.clusters, ignored.difference) == (None, plain.difference)
+    assert "clusters" not in run("compare first-c second-c --cluster none")
+    run("score first-c -q -o ignored --cluster none")
+    assert accuracy("ignored") == accuracy("first")
+    run(f"{EVAL} --model first.jsonl -o none -n 2 --temperature 1 --cluster none")
+    assert accuracy("none") == accuracy("first")
     one, other = (
         json.loads(run(f"compare first --detect 0.1 --json {more}"))[0]["power"]["needed_problems"]
         for more in ("", "--cluster passage")

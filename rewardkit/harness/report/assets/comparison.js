@@ -76,7 +76,7 @@ function differenceRows(taskRuns) {
   return [
     ["difference", ...cells(({ difference }) => make("span", {}, `${signedPoints(difference.value)} pts`, " ",
       make("span", { class: "dim small" }, `${signedPoints(difference.low)} – ${signedPoints(difference.high)}`)))],
-    ["p (Holm)", ...cells(({ p }) => (p < 0.0001 ? "< 0.0001" : p.toFixed(4)))],
+    ["p (Holm)", ...cells(({ p }) => p)],
   ];
 }
 
