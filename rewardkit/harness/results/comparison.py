@@ -532,8 +532,8 @@ def compare(
     A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
     baseline. Each comparison's power is about the difference `detect`, or about the observed one.
     Intervals and tests are clustered by the column `cluster`, by default the first that a run
-    records; "none" ignores that column. Raises RunMismatch if the data differ or a run is unfinished, and UsageError for an
-    unknown metric, with the known ones, or a missing run.
+    records; "none" ignores that column. Raises RunMismatch if the data differ or a run is
+    unfinished, and UsageError for an unknown metric, with the known ones, or a missing run.
     """
     folder, *others = find_runs([baseline, *runs])
     if not others:
