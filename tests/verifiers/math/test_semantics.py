@@ -1,6 +1,6 @@
 """What is equal and what is not, as docs/reference/math.md tells in words; and the policies.
 
-Rows are (kind, answer, reference). Equal rows hold in both directions but for ONE_WAY.
+Equal rows hold in both directions but for ONE_WAY.
 """
 
 from __future__ import annotations
@@ -18,1404 +18,807 @@ from rewardkit.verifiers.math.spelling import repaired
 
 Row = tuple[str, str, str]
 
-EQUAL: list[Row] = [
-    ("terms by name", r"\text{Pr}(X)=0.3", "P(X)=0.3"),
-    ("options", "A) 5", r"\text{(A) }5"),
-    ("points and tuples by name", "2", r"\frac{AB}{CD}=2"),
-    ("points and tuples by name", "S_{ABC}=12", "[ABC]=12"),
-    ("points and tuples by name", "[ABC]=12", r"S_{\triangle ABC}=12"),
-    ("points and tuples by name", "|AB|=7", "AB=7"),
-    ("points and tuples by name", r"\overline{AB}=7", "AB=7"),
-    ("points and tuples by name", "BA=7", "AB=7"),
-    ("points and tuples by name", "[ABC]=12", "S=12"),
-    ("points and tuples by name", "v=7,x=8", "(x,v)=(8,7)"),
-    ("points and tuples by name", "(x,v)=(8,7)", "x=8,v=7"),
-    ("points and tuples by name", "(2,5)", "(p,q)=(2,5)"),
-    ("reports", r"4\over1+1", "2"),
-    ("reports", "{{x}_1}=3", "x_1=3"),
-    ("reports", "{{a}_{n}}=2n+1", "a_n=2n+1"),
-    ("reports", r"{{\log}_{2}}3", r"\log_2 3"),
-    ("reports", r"{1+\sqrt5 \over 2}", r"\frac{1+\sqrt5}{2}"),
-    ("reports", "x+x=2x", "2x"),
-    ("reports", r"\frac{d}{dx}\sin x=\cos x", r"\cos x"),
-    ("reports", r"\sin A=1", "1"),
-    ("reports", r"|\vec a|=5", "5"),
-    ("reports", r"\vec a\cdot\vec b=6", "6"),
-    ("reports", "f(x)>0", r"(0,\infty)"),
-    ("reports", r"\cos A\in(0,1)", "(0,1)"),
-    ("reports", r"\frac{S_1}{S_2}=3", "3"),
-    ("reports", "x=1,y=2", r"x=1,\quady=2"),
-    ("reports", "1,-1", "x=1orx=-1"),
-    ("reports", r"\mathbb{R}", r"x\inR"),
-    ("reports", r"x\inR", r"\mathbb{R}"),
-    ("reports", "x&le;5", r"x\le 5"),
-    ("reports", "x&lt;5", "x<5"),
-    ("reports", "(C) 27", "27"),
-    ("reports", r"\overline z", r"\bar z"),
-    ("reports", r"1+\bar{z}", r"\overline{z}+1"),
-    ("reports", r"2\varepsilon", r"2\epsilon"),
-    ("reports", r"\varphi^2", r"\phi^2"),
-    ("reports", r"\sin(θ)\,mg", r"mg\sin\theta"),
-    ("reports", r"mg \sin θ", r"mg\sin\theta"),
-    ("reports", "(1,2)", r"\{(1,2)\}"),
-    ("reports", "(b,a)=(3,2)", "(a,b)=(2,3)"),
-    ("reports", "(b) 5, (a) 12", "(a) 12, (b) 5"),
-    ("reports", r"y=\pm x", "x^2=y^2"),
-    ("reports", r"\int_0^1 f(x)\,dx", r"\int_0^1 f(t)\,dt"),
-    ("reports", "26 m", "26"),
-    ("reports", r"64\text{ cm}^3", "64"),
-    ("reports", r"3\text{ min }20\text{ s}", r"\frac{10}{3}\text{ min}"),
-    ("reports", r"\frac{10}{3}\text{ min}", r"3\text{ min }20\text{ s}"),
-    ("reports", r"200\text{ s}", r"3\text{ min }20\text{ s}"),
-    ("reports", "200 s", r"3\text{ min }20\text{ s}"),
-    ("reports", r"300{,}000 = 3\times10^5", r"3\times10^5"),
-    ("reports", r"300{,}000 = 3\times10^5", "300000"),
-    ("reports", r"\lim_{x\to\infty}x^2", r"\infty"),
-    ("reports", r"\infty", r"\lim_{x\to 0^+}\frac1x"),
-    ("reports", "4^{500000}", "2^{1000000}"),
-    ("reports", "forty-two (42)", "42"),
-    ("terms by name", "1/3", "P(A)=1/3"),
-    ("terms by name", "P(A)=1/3", r"\frac13"),
-    ("terms by name", r"P(A\cup B)=\frac13", r"\frac13"),
-    ("terms by name", "5", "E(X)=5"),
-    ("terms by name", "E(X)=5", "5"),
-    ("terms by name", r"|\vec{u}|=5", "5"),
-    ("ranges of terms", r"\left|\overrightarrow{PQ}\right|=5", "5"),
-    ("terms by name", r"\|u\|=5", "5"),
-    ("terms by name", "5", r"|\vec u|=5"),
-    ("terms by name", r"\vec u\cdot\vec v=6", "6"),
-    ("terms by name", "6", r"\vec u\cdot\vec v=6"),
-    ("terms by name", r"\mathbf{u}\cdot\mathbf{v}=6", "6"),
-    ("terms by name", r"\overrightarrow{PQ}\cdot\overrightarrow{PR}=6", "6"),
-    ("terms by name", r"\frac{S_{PQR}}{S_{KLM}}=\frac14", r"\frac14"),
-    ("terms by name", "x_1x_2=4", "4"),
-    ("terms by name", "x_1+x_2=7", "7"),
-    ("terms by name", r"\frac32", r"\frac{KL}{MN}=\frac32"),
-    ("terms by name", r"\frac{KL}{MN}=\frac32", r"\frac32"),
-    ("terms by name", "2", r"\tan B=2"),
-    ("terms by name", r"\tan\beta=2", "2"),
-    ("terms by name", r"\cos(2\theta)=-\frac12", r"-\frac12"),
-    ("terms by name", "PA+PB=13", "13"),
-    ("terms by name", "13", "PA+PB=13"),
-    ("terms by name", "PA^2+PB^2=13", "13"),
-    ("ranges of terms", "p+q>2", r"(2,\infty)"),
-    ("ranges of terms", r"(2,\infty)", "p+q>2"),
-    ("ranges of terms", r"g(t)\in[0,3]", "[0,3]"),
-    ("ranges of terms", "[0,3]", r"g(t)\in[0,3]"),
-    ("ranges of terms", r"0\le g(t)\le 3", "[0,3]"),
-    ("ranges of terms", "[0,3]", r"0\le g(t)\le 3"),
-    ("ranges of terms", r"\sin B\in(0,1)", "(0,1)"),
-    ("ranges of terms", r"0<\sin B<1", "(0,1)"),
-    ("ranges of terms", r"\frac{b}{a}\in[2,5]", "[2,5]"),
-    ("ranges of terms", r"2\le\frac ba\le5", "[2,5]"),
-    ("ranges of terms", r"|z|\in[2,5]", "[2,5]"),
-    ("ranges of terms", "f(x)<4", r"(-\infty,4)"),
-    ("ranges of terms", r"(-\infty,4)", "f(x)<4"),
-    ("ranges of terms", "g(t)>1", "g(x)>1"),
-    ("ranges of terms", r"[1,\infty)", r"g(x)\ge1"),
-    ("terms by name", "x+2x=3x", "3x"),
-    ("limits and integrals", r"\frac{d}{dt}t^2=2t", "2t"),
-    ("limits and integrals", r"\frac{d}{dt}\sin t=\cos t", r"\cos t"),
-    ("limits and integrals", r"\cos t", r"\frac{d}{dt}\sin t=\cos t"),
-    ("limits and integrals", r"\int_0^t 3u^2\,du=t^3", "t^3"),
-    ("values at bounds", "x^2|_{x=3}", "9"),
-    ("values at bounds", r"x^2\big|_{x=3}", "9"),
-    ("values at bounds", r"\left.x^2\right|_0^3", "9"),
-    ("values at bounds", r"t^3-3\big|_{t=3}", "24"),
-    ("limits and integrals", r"\lim_{n\to\infty}a_n", r"\lim_{k\to\infty}a_k"),
-    ("limits and integrals", r"\lim_{t\to0}g(t)", r"\lim_{h\to0}g(h)"),
-    ("limits and integrals", r"\lim_{h\to0}\frac{\sin h}{h}", "1"),
-    ("limits and integrals", r"\lim_{m\to\infty}(1+\frac1m)^m", "e"),
-    ("options", "(C)", r"\textbf{(C)}\ 27"),
-    ("options", "C", r"\textbf{(C)}\ 27"),
-    ("options", "27", r"\textbf{(C)}\ 27"),
-    ("options", r"\text{B}", r"\text{(B) }12\text{ cm}"),
-    ("bases of one side", "3A_{16}", "(3A)_{16}"),
-    ("terms by name", "2,5", "x=2,5"),
-    ("options", r"\textbf{(C)}\ 27", "C"),
-    ("structure", r"\vec{g}+3\vec{f}", r"\mathbf{g}+3\mathbf{f}"),
-    ("structure", r"\vec{GH}-\vec{f}", r"\overrightarrow{GH}-\mathbf{f}"),
-    ("structure", r"\mathbf{G}^{-1}\mathbf{M}\mathbf{G}", "G^{-1}MG"),
-    (
-        "pieces",
-        r"\left\{\begin{array}{ll}2z&z\ge 1\\0&z<1\end{array}\right.",
-        r"\begin{cases}2z&z\ge 1\\0&\text{otherwise}\end{cases}",
-    ),
-    ("residues", "[4]_{9}", r"13\pmod 9"),
-    ("bases", "0x3C", "3C_{16}"),
-    ("bases", r"\mathtt{0b1101}", "1101_2"),
-    ("matrices", r"\operatorname{diag}(5,-2)", r"\begin{bmatrix}5&0\\0&-2\end{bmatrix}"),
-    ("units", r"y>7\text{ cm}", "y>7"),
-    ("units", r"200\text{ cm}\le y\le 600\text{ cm}", r"2\text{ m}\le y\le 6\text{ m}"),
-    ("units", r"y\in[2,6]\text{ m}", r"2\text{ m}\le y\le 6\text{ m}"),
-    ("units", r"35\%\text{ of the pupils}", r"35\%"),
-    ("units", r"35\%\text{ increase}", r"35\%"),
-    ("money", r"6\text{ pounds}", "£6"),
-    ("money", r"640\text{ pence}", "£6.40"),
-    ("points", "B=(5,-1)", "B(5,-1)"),
-    ("names", r"d_k=5^k+1", r"d_m=5^m+1"),
-    ("names", r"v=w=4,\ z=1", "(4,4,1)"),
-    ("names", r"\mu_1=7,\ \mu_2=\mu_3=2", "2,7,2"),
-    (
-        "names",
-        r"\begin{pmatrix}x\\y\\z\end{pmatrix}=\begin{pmatrix}4\\1\\0\end{pmatrix}",
-        "(x,y,z)=(4,1,0)",
-    ),
-    ("names", r"\int_0^2 3z^2\,dz=8", "8"),
-    ("names", r"\text{(a) }12\quad\text{(b) }5", "(a) 12, (b) 5"),
-    ("counting", "{}_7P_3", "210"),
-    ("calculus", r"\ddot{z}=-9z", "z''=-9z"),
-    ("calculus", r"\frac{dz}{du}=3u", "z'=3u"),
-    ("calculus", r"\frac{dg}{du}=3u", "g'(u)=3u"),
-    ("calculus", r"\frac{d}{du}g(u)=2u", "g'(u)=2u"),
-    ("matrices", "[5,-2,1]^T", "(5,-2,1)"),
-    ("names", r"(u,v)\in\{(5,2),(7,1)\}", "(5,2), (7,1)"),
-    ("names", r"c_n=5^n+2\text{ for all integers }n\ge 1", "c_n=5^n+2"),
-    ("names", r"c_n=5^n+2,\ n\ge 0", "c_n=5^n+2"),
-    ("interval", r"u\ne 3,-8", r"\mathbb{R}\setminus\{3,-8\}"),
-    ("interval", r"u\ne 3,-8", r"u\ne -8\text{ and }u\ne 3"),
-    ("spelling", r"\text{Yes, because }7>3", r"\text{Yes}"),
-    ("spelling", r"64\text{ since the rows are equal}", "64"),
-    ("spelling", r"64\text{ (by symmetry)}", "64"),
-    ("spelling", r"\text{The area is 64}", "64"),
-    ("words", r"\text{infinite number of solutions}", r"\text{infinitely many solutions}"),
-    ("words", r"\text{Sept. 9}", r"\text{September 9}"),
-    ("money", r"\text{US}\$64.50", r"\$64.50"),
-    ("bases", r"3B2_{\text{twelve}}", "3B2_{12}"),
-    ("units", "48°25'10\"", "48^\\circ 25' 10''"),
-    ("calculus", r"\frac{\partial g}{\partial v}=3uv^2", r"\frac{dg}{dv}=3uv^2"),
-    ("numbers", r"0.\dot{2}3\dot{4}", r"0.\overline{234}"),
-    ("numbers", r"0.003\,125", "0.003125"),
-    ("families", r"\operatorname{span}\{(3,1,2)\}", r"u(6,2,4),\ u\in\mathbb{R}"),
-    ("geometry", r"\triangle GHK\cong\triangle LMN", r"\triangle GHK \cong \triangle LMN."),
-    ("sets", r"v\ne\pm 2", r"\mathbb{R}\setminus\{-2,2\}"),
-    ("logic", r"q\Rightarrow r", r"\neg q\lor r"),
-    ("remarks", r"31\text{ (exactly)}", "31"),
-    ("domain", r"\sqrt{w}^2", "w"),
-    ("domain", r"\sqrt[3]{(w-w)^3\cdot\sqrt7}", r"(w-w)\sqrt[3]{\sqrt7}"),
-    ("domain", r"\ln(-w)-\ln(v)", r"\ln\frac{-w}{v}"),
-    ("domain", r"(1-\frac{|3|}{|3|})\sqrt[3]{7}", r"\sqrt[3]{(1-|\frac33|)^3\sqrt{7}}"),
-    ("domain", r"\sqrt{u}\sqrt{\sqrt{v}\sqrt{w}}", r"\sqrt{u\sqrt{vw}}"),
-    ("domain", r"\ln(v\ln(\log_2 w))", r"\ln v+\ln\ln\frac{\ln w}{\ln 2}"),
-    ("domain", r"\ln\sqrt{\ln\frac{u}{w}}", r"\frac12\ln(\ln u-\ln w)"),
-    (
-        "functions",
-        r"(2\cos^2\frac{\pi}{4}-1+\sin\frac{\pi}{2})^2",
-        r"(2\cos^2\frac{\pi}{4}-1)^2+1",
-    ),
-    ("roots", r"-\sqrt[3]{v\sqrt[3]{w}}", r"\sqrt[3]{(\sqrt[3]{-1})^3\sqrt[3]{v^3w}}"),
-    ("families", r"(2,7,t\times t)", "(2,7,t^2)"),
-    (
-        "roots",
-        r"(\sqrt{\sqrt{1}}+5+2\sqrt{5\sqrt{\sqrt{1}}})\sqrt[3]{2\sqrt[3]{4^2+2(4)(4)+4^2}}",
-        r"\sqrt[3]{((\sqrt{\sqrt[4]{1}}+\sqrt{6-1})^2)^3\cdot \sqrt[3]{2^3\cdot (4+4)^2}}",
-    ),
-    (
-        "matrices",
-        r"\begin{pmatrix}1&2\\3&4\end{pmatrix}^{T}",
-        r"\begin{pmatrix}1&3\\2&4\end{pmatrix}",
-    ),
-    ("curves", r"(w)\cdot 7=v", "7w=v"),
-    ("sums", r"\sum_{j=1}^{3}|v+j|", "|v+1|+|v+2|+|v+3|"),
-    ("sums", r"\sum_{j=0}^{m} z^j", r"\frac{1-z^{m+1}}{1-z}"),
-    ("bounds in words", r"q \text{ is at least } 7", r"q\ge 7"),
-    ("bounds in words", r"q\text{ is no more than }7", r"(-\infty,7]"),
-    ("bounds in words", r"\text{q is less than 7}", "q<7"),
-    ("bounds in words", r"\text{all real numbers greater than }7", "q>7"),
-    ("squares in bounds", r"q^2\le 49", "[-7,7]"),
-    ("moduli", "|7i-w|=2", "|w-7i|=2"),
-    ("moduli", "|a-bi|", "|a+bi|"),
-    ("squares in bounds", r"(q-1)^2>4", r"(-\infty,-1)\cup(3,\infty)"),
-    ("scientific", r"2.6\text{e-}4", "0.00026"),
-    ("scientific", r"2.6\mathrm{E}4", "26000"),
-    ("words", r"\text{No, it is not possible}", r"\text{No}"),
-    ("bounds in words", r"\text{all }q\text{ greater than }7", "q>7"),
-    ("bounds in words", r"\text{all real }q\text{ such that }q\le 7", r"(-\infty,7]"),
-    ("bounds in words", r"\text{all } q>7", r"(7,\infty)"),
-    ("values of a letter", r"3e^{j\pi i/2},\ j=0,1,2", "3,3i,-3"),
-    (
-        "values of a letter",
-        r"w=\frac{j\pi}{5}, j=1,2,\ldots,4",
-        r"\frac{\pi}5,\frac{2\pi}5,\frac{3\pi}5,\frac{4\pi}5",
-    ),
-    ("words", r"\text{No such }m\text{ exists}", r"\emptyset"),
-    ("words", r"\text{It tends to infinity}", r"\infty"),
-    ("words", r"\text{on a Friday}", r"\text{Fri}"),
-    ("labels", r"\text{minimum value of }-6", "-6"),
-    ("labels", r"\text{maximum }8,\text{ minimum }-6", r"\min=-6,\ \max=8"),
-    ("labels", r"\text{The maximum is }8\text{ and the minimum is }-6", r"\max=8,\min=-6"),
-    ("labels", r"A\cap B=\{4,9\}", r"\{9,4\}"),
-    ("labels", r"\text{the plane }2w-3v=9", "2w-3v=9"),
-    ("labels", r"\frac{MN}{PQ}=\frac{2}{9}", "2:9"),
-    ("labels", r"MN:PQ=2:9", "2:9"),
-    ("labels", r"a) 4 b) 9", r"\text{(a) }4\text{ (b) }9"),
-    ("labels", r"\angle RQP=41^\circ", r"\angle PQR=41^\circ"),
-    ("classes in words", r"\text{all odd }m", r"m=2k+1,\ k\in\mathbb Z"),
-    ("classes in words", r"m\text{ is even}", r"\text{even integers}"),
-    ("classes in words", r"6\mid m", r"m\text{ is a multiple of }6"),
-    ("angles", r"\frac{\pi}{6}<\alpha<\frac{\pi}{3}", r"30^\circ<\alpha<60^\circ"),
-    ("angles", r"(30^\circ,60^\circ)", r"\frac{\pi}{6}<\alpha<\frac{\pi}{3}"),
-    ("times", r"\text{4 hr 35 min}", r"\text{4 hours 35 minutes}"),
-    ("proportions", r"\pi\text{ to }6", r"\pi:6"),
-    ("words", r"\text{This is not possible.}", r"\text{impossible}"),
-    ("words", r"\text{None exist}", r"\text{none}"),
-    ("words", r"\text{Orla wins the game}", r"\text{Orla}"),
-    ("classes in words", r"\text{all integers }m>6", r"m\ge 7"),
-    ("classes in words", r"m\ge 7,\ m\in\mathbb N", r"\text{all }m\ge 7"),
-    ("classes in words", r"\{5^j:j=0,1,2,\ldots\}", r"m=5^k\text{ with }k\ge0"),
-    ("functions", r"g(v)=0\text{ and }g(v)=3v", r"g(z)=3z,\ g(z)=0"),
-    ("families", r"z=a\cos 5w+b\sin 5w", r"z=C_1\cos 5w+C_2\sin 5w"),
-    ("classes in words", r"\text{positive even integers}", r"2m,\ m\in\mathbb{Z}^+"),
-    ("classes in words", r"\text{powers of three}", r"m=3^j,\ j\ge 0"),
-    ("words", r"\text{Orla has a winning strategy}", r"\text{Orla}"),
-    ("words", r"\text{Orla wins if and only if }m=4", r"\text{Orla wins exactly when }m=4"),
-    ("words", r"\text{Yes, it is possible}", r"\text{Yes}"),
-    ("sums", r"\sum_{j\ge0}\frac{v^j}{j!}", r"\sum_{j=0}^{\infty}\frac{v^j}{j!}"),
-    ("bounds in words", r"q_1 \text{ is greater than or equal to } \frac12", r"q_1\ge 0.5"),
-    ("remarks", r"-9\text{ (a minimum)}", "-9"),
-    ("words", r"\text{the series converges}", r"\text{convergent}"),
-    ("words", r"\text{The integral does not converge}", r"\text{diverges}"),
-    ("words", r"\text{minus infinity}", r"-\infty"),
-    ("words", r"\text{Concave up on }(2,+\infty)", r"\text{concave up on }(2,\infty)"),
-    ("remarks", r"w=4\text{ (double root)}", "w=4"),
-    ("labels", r"\ell: 3x-4y=9", "3x-4y=9"),
-    ("labels", r"\angle B=41^\circ", r"B=41^\circ"),
-    ("labels", r"\min=-6,\ \max=8", r"\text{Maximum: }8,\text{ Minimum: }-6"),
-    ("proportions", r"w\propto\frac{1}{v^2}", r"w\propto v^{-2}"),
-    ("dots", r"\{1,2,3,\ldots,m\}", r"\{1,\ldots,m\}"),
-    ("dots", r"1,3,\ldots,2m-1", r"1,3,5,\ldots,2m-1"),
-    ("dots", r"1+2+\cdots+m", r"\frac{m(m+1)}{2}"),
-    ("dots", r"1+3+5+\dots+2m-1", "m^2"),
-    ("dots", r"1+2+\cdots+(m-1)+m", r"\frac{m^2+m}{2}"),
-    ("dots", r"3+7+\cdots+43", "253"),
-    ("dots", r"1+4+9+\cdots+m^2", r"\sum_{j=1}^{m} j^2"),
-    ("dots", r"1^3+2^3+\cdots+m^3", r"\left(\frac{m(m+1)}{2}\right)^2"),
-    ("dots", r"1+3+9+\cdots+3^{m}", r"\frac{3^{m+1}-1}{2}"),
-    ("dots", r"1+\frac12+\cdots+\frac1m", r"\sum_{j=1}^{m}\frac{1}{j}"),
-    ("dots", r"v^m+v^{m-1}+\cdots+v+1", r"\frac{v^{m+1}-1}{v-1}"),
-    ("dots", r"1\cdot 3\cdot 5\cdots(2m-1)", "(2m-1)!!"),
-    ("dots", r"m(m-1)\cdots(m-r+1)", r"\frac{m!}{(m-r)!}"),
-    ("dots", r"b_1+b_2+\cdots+b_m", r"\sum_{i=1}^{m} b_i"),
-    ("dots", r"(u-b_1)(u-b_2)\cdots(u-b_m)", r"\prod_{k=1}^{m}(u-b_k)"),
-    ("sums", r"\sum_{k=1}^{m} 2b_k", r"2\sum_{j=1}^{m} b_j"),
-    ("sums", r"\sum_{k=2}^{m} b_{k-1}", r"\sum_{i=1}^{m-1} b_i"),
-    ("sums", r"\sum_{k=1}^{3} b_k^2", "b_1^2+b_2^2+b_3^2"),
-    ("sums", r"b_1+\sum_{k=2}^{m} b_k", r"\sum_{k=1}^{m} b_k"),
-    ("sums", r"\prod_{j=1}^{70} 2", "2^{70}"),
-    ("calculus", r"\int_0^1 w\,dw+5", "5.5"),
-    ("calculus", r"\int_0^1 e^{s}\,ds+1", "e"),
-    ("units", r"40 ds", r"4\text{ s}"),
-    ("calculus", r"4-\int_0^2 v\,dv+\int_0^1 u^2\,du", r"\frac73"),
-    ("calculus", r"\int_0^1\int_0^2 rs\,dr\,ds", "1"),
-    ("calculus", r"\int_1^3\frac{dv}{v}\cdot 2", r"2\ln 3"),
-    ("structure", r"(KL)^T", r"L^TK^T"),
-    ("structure", r"(KL)^{-1}", r"L^{-1}K^{-1}"),
-    ("structure", r"M^{-1}M", "I"),
-    ("structure", r"\frac{KL}{M}", r"\frac{LK}{M}"),
-    ("structure", r"-\vec{g}\times\vec{f}", r"\vec f\times\vec g"),
-    ("structure", r"r\times s", "rs"),
-    ("structure", r"3w\,dw", "3wdw"),
-    ("structure", "dv/du", r"\frac{dv}{du}"),
-    ("structure", r"5\text{ J K}^{-1}", r"5\text{ J/K}"),
-    ("connective", r"r\lor s", r"s\vee r"),
-    ("connective", r"r\lor\neg s", r"\lnot s\lor r"),
-    ("structure", r"(KL)^{\top}", "L^{T}K^{T}"),
-    ("structure", "e^T", "e^{T}"),
-    ("connective", r"(r\lor s)\land t", r"t\land(s\lor r)"),
-    ("vector", r"7\hat{\jmath}-4\vec{k}", r"7\mathbf{j}-4\mathbf{k}"),
-    ("for all", r"h(u)=3-u,\ \forall u\in\mathbb{R}", r"h(u)=3-u\text{ for all real }u"),
-    ("logic", r"\lnot(f\land\lnot g)", r"\lnot f\lor g"),
-    ("logic", r"f\to g", r"g\lor\neg f"),
-    ("logic", r"(f\lor g)\land(f\lor h)", r"f\lor(g\land h)"),
-    ("logic", r"M\setminus N", r"M\cap N^c"),
-    ("logic", r"M-N", r"N'\cap M"),
-    ("logic", r"\overline{M}\cup\overline{N}", r"(M\cap N)^c"),
-    ("logic", r"M\cup(N\cap M)", "M"),
-    ("connective", r"w=4\lor w=7", "4, 7"),
-    ("connective", r"w=4\text{ and }w=7", r"w=4\text{ or }w=7"),
-    ("connective", r"\{4,7\}", r"4\text{ or }7"),
-    ("units", r"30\text{ square units}", "30"),
-    ("units", r"30\text{ square units}", r"30\text{ ft}^2"),
-    ("units", r"30\text{ units}", r"30\text{ tickets}"),
-    ("units", r"12\frac12\%", r"\frac18"),
-    ("units", r"7\frac12^\circ", r"7.5^\circ"),
-    ("hedge", r"\frac{2}{7}\text{ (about }0.286)", r"\frac27"),
-    ("word", "TTH", r"\text{TTH}"),
-    ("word", "TTH, HTT", "HTT, TTH"),
-    ("pieces", "|t+3200|", r"\sqrt{(t+3200)^2}"),
-    ("pieces", r"\max(u, 450)", r"\frac{u+450+|u-450|}{2}"),
-    ("pieces", r"\lfloor w/250 \rfloor + 3", r"\lfloor \frac{w+750}{250} \rfloor"),
-    ("powers", "(p-q)^{6000}", "(q-p)^{6000}"),
-    ("powers", r"\frac{(p^2-q^2)^{900}}{(p-q)^{900}}", "(p+q)^{900}"),
-    ("calculus", r"\int_1^4 3t^2\,dt", "63"),
-    ("calculus", r"\int_0^1 \frac{du}{1+u^2}", r"\frac{\pi}{4}"),
-    ("calculus", r"\int_0^\pi \sin v \, \mathrm{d}v", "2"),
-    ("calculus", r"\lim_{h \to 0} \frac{\sin h}{h}", "1"),
-    ("calculus", r"\lim_{k \to \infty} (1+\frac1k)^k", "e"),
-    ("calculus", r"\lim_{x \to 0^+} x^x", "1"),
-    ("calculus", r"\sum_{k=1}^{\infty} \frac{1}{k^2}", r"\frac{\pi^2}{6}"),
-    ("number", r"98\ 765\ 432", "98765432"),
-    ("number", "98 {, }765", "98{,}765"),
-    ("number", "C_9^4", "126"),
-    ("number", "20~000", "20000"),
-    ("number", "2¹⁰", "1024"),
-    ("number", "10⁻³", "0.001"),
-    ("number", r"\sfrac{7}{3}", r"\frac{7}{3}"),
-    ("number", r"\ensuremath{31}", "31"),
-    ("number", r"\phantom{}202", "202"),
-    ("number", r"\frac{11!}{4!\,4!\,2!}", "34650"),
-    ("number", "2^6 3^5 5^4", "2^6 * 3^5 * 5^4"),
-    ("units", r"-5\text{ cm}", "-5"),
-    ("units", r"\pounds 5", "5"),
-    ("base", "(40)_{9}", "40_9"),
-    ("interval", "x<=0", r"(-\infty,0]"),
-    ("number", "5.", "5"),
-    ("number", "1,000.", "1000"),
-    ("number", r"1\,234", "1234"),
-    ("number", r"11,\! 111,\! 111,\! 100", "11111111100"),
-    ("number", "1e5", "100000"),
-    ("number", r"6.02\times10^{23}", "6.02e23"),
-    ("number", r"3 \times 10^{ - 4 }", "0.0003"),
-    ("number", "4 4/9", r"\frac{40}{9}"),
-    ("number", r"-2\frac{1}{2}", "-2.5"),
-    ("number", r"0.\overline{3}", r"\frac13"),
-    ("number", "½", "0.5"),
-    ("number", "１２", "12"),
-    ("number", "-1 + \\frac{1}{25}", r"-\frac{24}{25}"),
-    ("number", r"\binom{5}{2}", "10"),
-    ("number", "5!", "120"),
-    ("number", r"\sum_{k=1}^{10} k", "55"),
-    ("percent", r"50\%", r"\frac12"),
-    ("percent", "28 percent", r"28\%"),
-    ("percent", r"\frac12\%", "0.005"),
-    ("percent", r"20\%", "20"),
-    ("percent", r"35\%", r"\frac{7}{20}"),
-    ("percent", r"12.5\%", r"\frac{25}{2}"),
-    ("radicals", r"\frac{1}{\sqrt{2}}", r"\frac{\sqrt{2}}{2}"),
-    ("radicals", r"\sqrt{24\sqrt{2}+41}", r"3+4\sqrt{2}"),
-    ("radicals", r"\sqrt[3]{2+\sqrt5}+\sqrt[3]{2-\sqrt5}", "1"),
-    ("radicals", "-1 + sqrt(3)", r"\sqrt{3}-1"),
-    ("radicals", r"2\sqrt3", "√12"),
-    ("constants", "9/2 * π", r"\frac{9\pi}{2}"),
-    ("constants", r"\log_2 8", "3"),
-    ("constants", r"\cos(\pi/5)", r"\frac{1+\sqrt5}{4}"),
-    ("constants", r"e^{i\pi}", "-1"),
-    ("complex", r"\frac{5}{1-2i}", "1+2i"),
-    ("complex", "2i+1", "1+2i"),
-    ("algebra", "x²+2x+1", "(x+1)^2"),
-    ("algebra", "2x(15x^2-4x+10)", "2*x*(15*x**2 - 4*x + 10)"),
-    ("algebra", r"\frac{x^2-1}{x-1}", "x+1"),
-    ("algebra", r"(x+1)^{200}", "(x^2+2x+1)^{100}"),
-    ("algebra", r"\sqrt{x^2}", "|x|"),
-    ("algebra", r"x^{2/3}", r"\sqrt[3]{x}^2"),
-    ("algebra", r"\sec^2 y", r"\tan^2 y+1"),
-    ("algebra", r"\ln(ab)", r"\ln a+\ln b"),
-    ("algebra", r"\frac{n!}{(n-2)!}", "n(n-1)"),
-    ("algebra", "(-1)^{n+1}", "-(-1)^n"),
-    ("algebra", "f(x)+1", "1+f(x)"),
-    ("named value", "x=5", "5"),
-    ("named value", "5=x", "5"),
-    ("named value", r"\angle APC = 74^\circ", r"74^\circ"),
-    ("named value", "f(x)=2x+3", "2x+3"),
-    ("named value", r"x = \sqrt{2} \approx 1.414", r"\sqrt2"),
-    ("list", "1, -2", "-2,1"),
-    ("list", r"-2 \text{ and } 1", "-2,1"),
-    ("list", r"-2\ \&\ 1", "-2,1"),
-    ("list", r"x=-2 \text{ or } x=1", "-2,1"),
-    ("list", r"\{1,-2\}", "-2,1"),
-    ("list", "[2, 3]", "2,3"),
-    ("list", "[3]", "3"),
-    ("list", r"\pm 2021", "-2021, 2021"),
-    ("list", r"1\pm\sqrt5", r"1-\sqrt5, 1+\sqrt5"),
-    ("list", r"\{1,1,2\}", r"\{2,1\}"),
-    ("list", "(1,2),(3,4)", "(3,4),(1,2)"),
-    ("tuple", "(1.0, 4.5)", r"\left(1,\frac92\right)"),
-    ("tuple", "x=1, y=2", "(1,2)"),
-    ("tuple", "(x,y)=(1,2)", "(1,2)"),
-    ("tuple", r"\langle 1, 2\rangle", "(1,2)"),
-    ("interval", "[-2,7]", r"-2 \le x \le 7"),
-    ("interval", "[-2,7]", r"x \in [-2,7]"),
-    ("interval", r"x<2 \text{ or } x>3", r"(-\infty,2)\cup(3,\infty)"),
-    ("interval", r"[1,2]\cup(2,3]", "[1,3]"),
-    ("interval", r"|x|<1", "(-1,1)"),
-    ("interval", "2x > 4", "x>2"),
-    ("interval", r"\mathbb{R}\setminus\{0\}", r"x \ne 0"),
-    ("interval", r"\{x \mid x>2\}", r"(2,\infty)"),
-    ("interval", r"\text{all real numbers}", r"(-\infty,\infty)"),
-    ("equation", "y=2x+3", "2x-y+3=0"),
-    ("equation", "34x+45y-20z+100=0", "-34x-45y+20z-100=0"),
-    ("equation", r"\frac{x^2}{4}+\frac{y^2}{9}=1", "9x^2+4y^2=36"),
-    ("inequality", "x+y<2", "2>y+x"),
-    (
-        "matrix",
-        r"\frac15\begin{pmatrix}1\\-18\end{pmatrix}",
-        r"\begin{bmatrix}0.2\\-3.6\end{bmatrix}",
-    ),
-    (
-        "matrix",
-        r"\left[\begin{array}{cc}1&2\\3&4\end{array}\right]",
-        r"\begin{pmatrix}1&2\\3&4\end{pmatrix}",
-    ),
-    ("unit", r"4\text{ cm}", "4"),
-    ("unit", r"300\text{ cm}", r"3\text{ m}"),
-    ("unit", r"864\text{ square inches}", r"864 \mbox{ inches}^2"),
-    ("unit", r"1 \text{ hour } 30 \text{ minutes}", r"90 \text{ min}"),
-    ("unit", "500 cents", r"\$5"),
-    ("angle", r"180^\circ-x", "180-x"),
-    ("angle", r"90^\circ", r"\frac{\pi}{2}"),
-    ("angle", r"90^\circ", "90"),
-    ("time", "4:30 pm", r"\text{4:30 p.m.}"),
-    ("time", r"\text{7:35 in the evening}", "19:35"),
-    ("text", r"\text{No, they don't.}", r"\text{No}"),
-    ("text", r"\text{Yes, it does}", r"\text{yes}"),
-    (
-        "matrix",
-        r"\begin{bmatrix}\frac12&0\\1&3\end{bmatrix}",
-        r"P^{-1}=\begin{pmatrix}0.5&0\\1&3\end{pmatrix}",
-    ),
-    (
-        "matrix",
-        r"\begin{bmatrix}1&0\\1&3\end{bmatrix}",
-        r"P^T=\begin{pmatrix}1&0\\1&3\end{pmatrix}",
-    ),
-    ("ratio", "6:2", "3:1"),
-    ("ratio", "3:1", "3"),
-    ("base", r"204_{\text{five}}", "204_5"),
-    ("text", r"\textbf{evelyn}", r"\text{Evelyn}"),
-    ("text", "B", r"\text{(B)}"),
-    ("residue", r"10 \pmod 7", r"3 \pmod{7}"),
-    ("residue", r"3 \pmod{7}", "3"),
-    # letters
-    ("whole numbers", r"\cos(n\pi)", "(-1)^n"),
-    ("whole numbers", r"\sum_{k=1}^{n}k", r"\frac{n(n+1)}{2}"),
-    ("letters", "dcba", "abcd"),
-    ("letters", r"\frac{wxyz}{3}", r"\frac13 zyxw"),
-    ("letters", "mg-T", "-T+gm"),
-    ("letters", "3 m g", "3gm"),
-    ("letters", r"2\pi hr", r"2\pi rh"),
-    ("letters", "2sinx", r"2\sin x"),
-    ("letters", "n3^{n-2}", r"n\cdot 3^{n-2}"),
-    ("letters", "2^{k}5^{m}", r"5^m\cdot 2^k"),
-    ("letters", "theta^2+1", r"\theta^2+1"),
-    ("letters", r"e^{in\theta}", r"e^{i\theta n}"),
-    ("letters", r"\sqrt[n]{b}", "b^{1/n}"),
-    ("letters", r"v\omega'", r"\omega^{\prime}v"),
-    ("letters", r"m\ddot{x}", r"\ddot{x}m"),
-    ("letter before brackets", r"\frac{h(a+b)}{2}", r"\frac12(a+b)h"),
-    ("letter before brackets", "P(1+r)^n", "P(r+1)^n"),
-    ("letter before brackets", "mg(h+R)", "mgh+mgR"),
-    ("letter before brackets", "f(x+1)+f(2)", "f(2)+f(1+x)"),
-    ("signs", "3 + -13x", "3-13x"),
-    ("signs", "x--y", "x+y"),
-    ("signs", r"\log_23", r"\log_2 3"),
-    ("number", r"2.5\text{ million}", "2500000"),
-    ("number", "3 dozen", "36"),
-    ("number", r"\$5\text{ million}", "5000000"),
-    ("number", r"0.333\ldots", r"\frac13"),
-    ("number", r"{}_6C_2", "15"),
-    ("number", "C(6,2)", r"\binom62"),
-    ("number", r"1\!\,234", "1234"),
-    ("number", "5\\\\", "5"),
-    ("number", "5。", "5"),
-    ("number", r"\phantom{0}5", "5"),
-    ("complex", r"\overline{3+4i}", "3-4i"),
-    # names and chains
-    ("name", "AB=5", "5"),
-    ("name", "[ABC]=5", "5"),
-    ("name", r"\overline{AB}=5", "5"),
-    ("name", "|AB|=5", "5"),
-    ("name", r"\text{Area}=5", "5"),
-    ("name", "Area = 5", "5"),
-    ("name", "Answer: 5", "5"),
-    ("name", r"u(x,t)=e^{-t}\sin x", r"e^{-t}\sin x"),
-    ("name", r"P(X=1)=\frac12", r"\frac12"),
-    ("name", r"\Delta p\approx-\frac{h}{c}", r"-\frac hc"),
-    ("name", "f(x)=2x", "f(t)=2t"),
-    ("name", "AB=4, CD=5", "4, 5"),
-    ("name", "p=5,q=2;p=7,q=2", "(5,2),(7,2)"),
-    ("name", "V_1:V_2=11:21", "11:21"),
-    ("chain", "2+3=5", "5"),
-    ("chain", r"S=\pi r^2=25\pi", r"25\pi"),
-    ("chain", "x=5+5+1=11", "11"),
-    ("chain", "x+y=5+6=11", "11"),
-    ("equal forms", r"0.75\text{ or }\frac34", "0.75"),
-    ("equal forms", r"90^\circ\text{ or }\frac{\pi}{2}", r"90^\circ"),
-    ("system", r"\begin{cases}x=1\\y=2\end{cases}", "(1,2)"),
-    ("system", r"\begin{cases}x+y=3\\x-y=1\end{cases}", r"\begin{cases}y-x=-1\\2x+2y=6\end{cases}"),
-    ("system", r"\begin{aligned}x&=1\\y&=2\end{aligned}", "x=1, y=2"),
-    ("system", r"\left\{\begin{array}{l}x=1\\y=2\end{array}\right.", "(1,2)"),
-    ("system", r"\begin{array}{c}7\end{array}", "7"),
-    (
-        "pieces",
-        r"\begin{cases}1&x\ge0\\0&x<0\end{cases}",
-        r"\begin{cases}0&\text{if }x<0\\1&\text{otherwise}\end{cases}",
-    ),
-    # units
-    ("unit", r"5\text{ N}", "5"),
-    ("unit", r"5\ \Omega", r"5\text{ ohms}"),
-    ("unit", r"9.8\ \mathrm{m/s^2}", r"9.8\,\mathrm{m\,s^{-2}}"),
-    ("unit", r"9.8\text{ meters per second squared}", r"9.8\ \mathrm{m/s^2}"),
-    ("unit", r"3\,\mathrm{m}\,\mathrm{s}^{-1}", r"3\text{ m/s}"),
-    ("unit", r"8.3\text{ J/(mol K)}", "8.3"),
-    ("unit", r"1\ \mathrm{N\cdot m}", r"1\text{ J}"),
-    ("unit", r"4\ \mathrm{V/m}", r"4\ \mathrm{N/C}"),
-    ("unit", r"5\ \mu\text{m}", r"5\times10^{-6}\text{ m}"),
-    ("unit", r"36\text{ km/h}", r"10\text{ m/s}"),
-    ("unit", r"\frac12\text{ cup}", r"\frac12"),
-    ("unit", "7 pens", "7"),
-    ("unit", r"7\text{ red marbles}", "7"),
-    ("unit", "3cm", r"3\text{ cm}"),
-    ("unit", "500 USD", "500"),
-    ("unit", "USD 500", "500"),
-    ("unit", r"25^\circ\text{C}", r"25\text{ degrees Celsius}"),
-    ("unit", r"1\text{ hour and }20\text{ minutes}", r"80\text{ minutes}"),
-    ("angle", r"60^\circ30'", r"60.5^\circ"),
-    ("angle", r"60^\circ 30^\prime", r"60.5^\circ"),
-    # words
-    ("text", r"\text{Yes}", "Yes"),
-    ("text", "YES", r"\mathrm{yes}"),
-    ("text", r"\text{Red}", "Red"),
-    ("text", r"\text{No solution}", "no solution"),
-    ("text", r"\emptyset", r"\text{No solution}"),
-    ("text", r"\mathbb R", "All real numbers"),
-    ("text", r"\text{all integers}", r"\mathbb{Z}"),
-    ("text", r"\mathbb{Z}^+", r"\text{all positive integers}"),
-    ("text", r"\text{all real numbers except }4", r"\mathbb{R}\setminus\{4\}"),
-    ("text", r"\text{Anna, Ben}", r"\text{Ben and Anna}"),
-    ("spelling", r"5 \text{ und } 9", "5, 9"),
-    ("spelling", r"5\text{ ou }9", "5, 9"),
-    ("spelling", "5 和 9", "5, 9"),
-    ("spelling", r"5 \text{ 或 } 9", "5, 9"),
-    ("spelling", "₹640", r"640\text{ rupees}"),
-    ("spelling", r"35\text{ per cent}", r"35\%"),
-    ("spelling", r"n \equiv 4 \mod 9", r"n \equiv 4 \pmod 9"),
-    ("spelling", "n ≡ 4 (mod 9)", r"n \equiv 4 \pmod{9}"),
-    ("spelling", r"5.2 \text{ x } 10^{4}", "52000"),
-    ("spelling", r"3\;000\;000", "3000000"),
-    ("spelling", r"3\text{:}45\text{ PM}", "15:45"),
-    ("spelling", r"5\text{ to }9", "5:9"),
-    ("spelling", r"\mathbb{R}-\{6\}", r"\mathbb{R}\setminus\{6\}"),
-    ("spelling", r"\prod_{i=1}^{5} i", "120"),
-    ("spelling", r"\begin{pmatrix}1\\[4pt]2\end{pmatrix}", r"\begin{bmatrix}1\\2\end{bmatrix}"),
-    ("sentence", r"\text{The vertex is }(4,-7)", "(4,-7)"),
-    ("sentence", r"\text{There are }9\text{ ways}", "9"),
-    ("sentence", r"The slope is $-\frac{2}{5}$", "-0.4"),
-    ("sentence", r"\text{diverges to } -\infty", r"-\infty"),
-    ("remark", r"n = 9 \text{ (since } n > 0)", "9"),
-    ("remark", r"\frac{415}{7}\;\text{(about }59.3\text{ boxes)}", r"\frac{415}{7}"),
-    ("remark", r"5\sqrt2 \ (\approx 7.07)", r"5\sqrt2"),
-    ("remark", r"5\sqrt2 \text{ or approximately } 7.07", r"5\sqrt2"),
-    ("unit", r"46 \quad (\text{units})", "46"),
-    ("unit", r"\frac{2}{7}\text{ of the pizza}", r"\frac27"),
-    ("unit", r"250~\text{bacteria per hour}", "250"),
-    ("text", r"\text{a parabola}", r"\text{parabola}"),
-    ("date", r"\text{June 5th}", r"\text{June 5}"),
-    ("date", r"\text{Friday, 14 June 2019}", r"\text{June 14, 2019}"),
-    ("vector", r"\begin{bmatrix}4\\-7\end{bmatrix}", "(4,-7)"),
-    ("vector", r"\begin{pmatrix}4&-7\end{pmatrix}", r"\langle 4,-7\rangle"),
-    ("vector", "Q(4,-7)", "(4,-7)"),
-    ("list", r"r_1 = 4, r_2 = 7", r"\{4,7\}"),
-    ("chain", "p<q<r", "r>q>p"),
-    ("letters", "u^3+c", "u^3+C"),
-    ("rounded", r"\approx 7.42", "7.42"),
-    ("rounded", r"v \approx 7.42 \text{ m/s}", "7.42"),
-    ("named value", "|T| = 46", "46"),
-    ("angle", r"\frac{\pi}{9}\text{ radians}", r"20^\circ"),
-    ("decoration", r"\therefore 46", "46"),
-    ("decoration", "=46", "46"),
-    ("decoration", r"46 \;\checkmark", "46"),
-    ("decoration", r"46\text{ ✓}", "46"),
-    ("decoration", '"46"', "46"),
-    ("ratio", r"5\text{ out of }36", "5:36"),
-    ("ratio", "5 in 36", r"\frac{5}{36}"),
-    ("sentence", r"\text{Tom has }46\text{ coins}", "46"),
-    ("list", r"\mu_1=8, \mu_2=3", r"\mu=3, \mu=8"),
-    ("named value", r"\det(B) = -7", "-7"),
-    ("named value", r"\frac{dv}{ds}=8s", "8s"),
-    ("every integer", r"\frac{\pi}{7}+m\pi, m\in\mathbb{Z}", r"\frac{\pi}{7}+k\pi, k\in\mathbb{Z}"),
-    ("matrix", r"\begin{Bmatrix}4&7\\1&2\end{Bmatrix}", r"\begin{pmatrix}4&7\\1&2\end{pmatrix}"),
-    ("vector", r"4\mathbf{i}-7\mathbf{j}", r"\begin{pmatrix}4\\-7\end{pmatrix}"),
-    ("number words", "five thirteenths", r"\frac{5}{13}"),
-    ("number words", r"\text{negative }46", "-46"),
-    ("sentence", r"\text{Hence, } s = 46", "46"),
-    ("sentence", r"\text{exactly }46", "46"),
-    ("sentence", r"\text{all real numbers less than or equal to }7", r"(-\infty,7]"),
-    ("named value", r"\text{lcm}(p,q)=46", "46"),
-    ("number words", "forty-six", "46"),
-    ("number words", r"\text{two thousand one hundred and five}", "2105"),
-    ("number words", r"\text{minus three fifths}", "-0.6"),
-    ("number words", r"\text{ninety minutes}", r"1.5\text{ hours}"),
-    ("no answer", r"\text{There are no real roots}", r"\varnothing"),
-    ("no answer", r"\text{There are no integer solutions}", r"\text{no solution}"),
-    ("no answer", r"\text{no such integer exists}", r"\emptyset"),
-    ("no answer", r"\text{The limit does not exist.}", r"\text{DNE}"),
-    ("no answer", r"\text{infinitely many solutions}", r"\infty"),
-    ("text", r"\text{June }4", r"\text{June 4}"),
-    ("interval", "]0,1]", "(0,1]"),
-    ("interval", "[0,1[", "[0,1)"),
-    ("interval", r"\mathbb{R}^+", r"(0,\infty)"),
-    ("interval", "-793<a<10", "(-793,10)"),
-    ("list", "{1,-1}", r"\{-1,1\}"),
-    ("list", r"\{1,\ldots,10\}", r"\{1,2,\dots,10\}"),
-    ("list", "1、2", "1,2"),
-    ("base", "A3_{16}", "a3_{16}"),
-    ("base", r"\text{A3}_{16}", "A3_{16}"),
-    ("base", r"1010\text{ base }2", "1010_2"),
-    ("time", r"10{:}45", "10:45"),
-    ("time", "16:30", "4:30 pm"),
-    ("unit", r"8\,\Omega", "8"),
-    ("unit", "25 sq ft", "25"),
-    ("unit", r"12\text{ units}^2", "12"),
-    ("unit", r"(3,4)\text{ cm}", "(3,4)"),
-    ("unit", r"5\ \text{k}\Omega", r"5000\text{ ohms}"),
-    ("time", r"10{:}45\text{ p.m.}", "22:45"),
-    ("ratio", "3{:}2", "3:2"),
-    ("text", r"\text{(B) } 7", "7"),
-    ("text", r"\textbf{\textsf{(B)}}\ 7", "7"),
-    ("calculus", r"\int_0^\pi 3\sin x\,dx", "6"),
-    ("calculus", r"\int_0^2 (x+1) \, \mathrm{d}x", "4"),
-    ("calculus", r"\lim_{x \to 1/2} 2x", "1"),
-    ("calculus", r"\lim_{x \to 0^{+}} x^x", "1"),
-    ("letters", r"\vec{v}'", r"\vec{v}^{\prime}"),
-    ("interval", r"\mathbb{R}^2", r"\mathbb{R}^{2}"),
-    ("text", r"\text{all real numbers except }x=4", r"\mathbb{R}\setminus\{4\}"),
-    ("radicals", "∛8", "2"),
-    ("tuple", "(3 1/2, 1)", "(3.5,1)"),
-    ("list", r"1, 2, \ldots, 5", "1,2,3,4,5"),
-    ("list", "1, 2, …, 5", "1,2,3,4,5"),
-    ("name", r"f\left(x\right)+1", "1+f(x)"),
-    ("letters", "v^{\\prime\\prime}", "v''"),
-    ("unit", r"25^{\circ C}", r"25^\circ\text{C}"),
-    ("interval", "ℝ∖{0}", r"\mathbb{R}\setminus\{0\}"),
-    ("number words", r"\text{five twentieths}", "0.25"),
-    ("number", r"5^{\text{th}}", "5"),
-    ("name", r"f^{-1}(x)=\frac{x-1}{2}", r"\frac{x-1}{2}"),
-    ("name", r"m\angle A=30^\circ", r"30^\circ"),
-    ("name", r"\text{Var}(X)=3", "3"),
-    ("every integer", r"n\pi, n\in\mathbb{Z}", r"n\pi"),
-    ("every integer", r"\frac{\pi}{7}+m\pi, m\in\mathbb{Z}", r"\frac{\pi}{7}+k\pi"),
-    ("vector", r"2\mathbf{i}-3\mathbf{j}", r"\langle 2,-3\rangle"),
-    ("vector", "i+2j+3k", r"\langle 1,2,3\rangle"),
-    ("vector", r"\hat{\imath}+2\hat{\jmath}", r"\hat{i}+2\hat{j}"),
-    ("matrix", "[[1,2],[3,4]]", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),
-    (
-        "matrix",
-        r"\begin{pmatrix}1&2\\3&4\end{pmatrix}^{-1}",
-        r"\begin{pmatrix}-2&1\\1.5&-0.5\end{pmatrix}",
-    ),
-    # what follows a sum, stands in a fraction, or is counted in words
-    ("unit", r"16\pi-24\text{ cm}^2", r"16\pi-24"),
-    ("unit", r"4\sqrt{3}+2\text{ m}", r"(4\sqrt3+2)\text{ m}"),
-    ("unit", r"30~\frac{\text{km}}{\text{h}}", r"30\text{ km/h}"),
-    ("unit", r"15\,\frac{\mathrm{m}}{\mathrm{s}^2}", r"15\text{ m/s}^2"),
-    ("unit", r"5\frac{\text{kg}}{\text{m}\cdot\text{s}}", r"5\text{ kg/(m s)}"),
-    ("unit", r"\text{nine books}", "9"),
-    ("unit", r"\text{ninety square feet}", r"90\text{ ft}^2"),
-    ("unit", r"23\text{ (students)}", "23"),
-    ("unit", r"8 \text{ (cm)}", r"8\text{ cm}"),
-    ("unit", "85¢", r"\$0.85"),
-    ("unit", "€62", r"62\text{ euros}"),
-    ("unit", r"6 \text{ red hens and } 5 \text{ ducks}", "6, 5"),
-    ("unit", r"2\text{ h and }15\text{ min}", r"135\text{ min}"),
-    ("percent", r"0\%", "0"),
-    ("ordinal", "21^{st}", "21"),
-    ("ordinal", r"9^{\text{th}}\text{ row}", "9"),
-    ("ordinal", "8th hour", "8"),
-    ("date", r"\text{October 9th, 2031}", r"\text{October 9, 2031}"),
-    ("base", "(3E)_{16}", "3E_{16}"),
-    ("base", r"3E_{\text{hex}}", "3E_{16}"),
-    ("base", "57_{oct}", "57_8"),
-    ("base", "42 (base 6)", "42_6"),
-    ("base", r"42\text{ (in base six)}", "42_6"),
-    ("base", r"42_{\text{base 6}}", "42_6"),
-    ("base", "{1101}_2", "1101_2"),
-    ("functions", r"\max\{4,9\}", "9"),
-    ("functions", r"\max\{x,1,2\}", r"\max(2,x)"),
-    ("functions", r"\gcd(12,18,27)", "3"),
-    ("functions", r"\binom{9}{2,3,4}", "1260"),
-    ("spelling", r"5{\tfrac{1}{6}}", r"5\frac16"),
-    ("spelling", "0.(81)", r"\frac{9}{11}"),
-    ("spelling", "3{.}75", "3.75"),
-    ("spelling", "2{,}5", "2.5"),
-    ("spelling", "0{,}125", r"\frac18"),
-    ("spelling", r"\text{-}12", "-12"),
-    ("spelling", r"\Huge{81}", "81"),
-    ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac29"),
-    ("spelling", r"\frac{2}{9}\text{ in simplest form}", r"\frac29"),
-    ("spelling", "⑫", "12"),
-    ("vector", r"3\,\hat{\textbf{\i}}-4\,\hat{\textbf{\j}}", "(3,-4)"),
-    ("vector", r"\frac13(2,\sqrt5)", r"\left(\frac23,\frac{\sqrt5}{3}\right)"),
-    ("vector", r"2\langle 1,3\rangle-\langle 4,0\rangle", r"\langle -2,6\rangle"),
-    ("point", r"\text{the origin}", "(0,0,0)"),
-    ("point", r"\text{the origin }(0,0)", "(0,0)"),
-    ("point", "P(1,2)", "(1,2)"),
-    ("point", r"(\pm 3,0,\pm 1)", "(3,0,1),(3,0,-1),(-3,0,1),(-3,0,-1)"),
-    ("point", r"(\pm 3,\pm 1)", "(3,1),(-3,-1)"),
-    ("point", r"(\pm 3,\mp 1)", "(3,-1),(-3,1)"),
-    ("functions", r"\zeta(4)", r"\frac{\pi^4}{90}"),
-    ("functions", r"2\zeta(3)", r"\zeta(3)+\sum_{n=1}^{\infty}\frac{1}{n^3}"),
-    ("functions", r"\Gamma(k+2)", "(k+1)!"),
-    ("functions", r"\Gamma\left(\frac12\right)", r"\sqrt\pi"),
-    ("functions", r"\Gamma(1-\Gamma)", r"\Gamma-\Gamma^2"),
-    ("pieces", r"|y-2|", r"\begin{cases}y-2&y\ge2\\2-y&y<2\end{cases}"),
-    ("pieces", r"\begin{cases}4&t<4\\t&4\le t<9\\9&t\ge9\end{cases}", r"\min(9,\max(t,4))"),
-    ("curve", r"r=5\sec\theta", r"r\cos\theta=5"),
-    ("curve", r"y=\frac6x", "xy=6"),
-    ("labels, chains, sets", r"\text{Longest: } 9, \text{ shortest: } 4", "4, 9"),
-    ("labels, chains, sets", "Longest: 9, shortest: 4", "4, 9"),
-    ("labels, chains, sets", r"\text{Ravi} = 12, \text{Sue} = 7, \text{Tom} = 3", "3, 7, 12"),
-    ("labels, chains, sets", "v=11, h=2, k=2", "11,2,2"),
-    ("labels, chains, sets", "T(6)=2, T(7)=9", "2, 9"),
-    ("labels, chains, sets", "u=v=0", "u=0, v=0"),
-    ("labels, chains, sets", "u=v=0", "(0,0)"),
-    ("labels, chains, sets", "r>q, q>p", "p<q<r"),
-    ("labels, chains, sets", r"q>p \text{ and } r\ge q", r"p<q\le r"),
-    ("labels, chains, sets", r"x = 4 \text{ or } 5 < x < 7", r"\{4\}\cup(5,7)"),
-    ("labels, chains, sets", r"\{x \mid x<4\} - \{-2\}", r"(-\infty,-2)\cup(-2,4)"),
-    ("labels, chains, sets", r"\mathbf{R}", r"\mathbb{R}"),
-    ("labels, chains, sets", r"x \in \mathbf{R}", r"\mathbb{R}"),
-    ("labels, chains, sets", r"\text{all nonnegative integers}", r"\mathbb{Z}_{\ge 0}"),
-    ("labels, chains, sets", r"\text{the set of natural numbers}", r"\mathbb{N}"),
-    ("labels, chains, sets", r"\text{all nonzero real numbers}", r"\mathbb{R}\setminus\{0\}"),
-    ("labels, chains, sets", r"\text{all rational numbers}", r"\mathbb{Q}"),
-    ("labels, chains, sets", r"\#T = 23", "23"),
-    ("labels, chains, sets", "m+n=61", "61"),
-    ("labels, chains, sets", "a+b+c=61", "61"),
-    ("labels, chains, sets", "T(6)=2, T(7)=9", "T(7)=9, T(6)=2"),
-    ("labels, chains, sets", r"\text{non-negative real numbers}", r"[0,\infty)"),
-    ("labels, chains, sets", "a=b=c=2", "(2,2,2)"),
-    (
-        "labels, chains, sets",
-        r"\text{those congruent to 2 or 3 modulo 5}",
-        r"n=5k+2 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0",
-    ),
-    ("unit", r"31\ (\text{cm}^2)", r"31\text{ cm}^2"),
-    ("base", r"7C_{\text{16}}", "7C_{16}"),
-    ("base", r"\text{215 (base 7)}", "215_7"),
-    ("pieces", r"\begin{cases}-5&x<0\\0&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
-    ("spelling", r"\frac{7}{4}\text{ (reduced)}", r"\frac74"),
-    ("spelling", r"\textbf{}\text{(C) }4", "4"),
-    ("spelling", "x != 4", r"x \ne 4"),
-    ("spelling", "x>=4", r"[4,\infty)"),
-    ("spelling", r"4{cm}", r"4\text{ cm}"),
-    ("notations", r"(1\,4\,2)(3\,5)", "(5 3)(2 1 4)"),
-    ("notations", "(142)(35)", "(1 4 2)(3 5)"),
-    ("notations", r"\text{H}_3\text{PO}_4", "H_3PO_4"),
-    ("notations", r"\mathrm{Na_2SO_4}", "Na2SO4"),
-    ("notations", r"\ce{C6H12O6}", r"\text{C}_6\text{H}_{12}\text{O}_6"),
-    ("notations", r"\text{SO}_4^{2-}", "SO4^2-"),
-    ("notations", "1s^2 2s^2 2p^6 3s^2", r"[\text{Ne}]\,3s^2"),
-    ("notations", "1s^{2}2s^{2}2p^{6}3s^{2}", "1s2 2s2 2p6 3s2"),
-    ("notations", "[Ar] 4s^2 3d^{10}", r"[\mathrm{Ar}]3d^{10}4s^2"),
-    ("notations", r"t \mapsto 3t-2", "f(x)=3x-2"),
-    ("notations", r"g: x \mapsto x^2+5", "g(x)=x^2+5"),
-    ("notations", r"x \mapsto x^2+5", r"t\mapsto 5+t^2"),
-    ("notations", r"g:\mathbb{R}\to\mathbb{R}, x\mapsto x^2+5", "g(x)=x^2+5"),
-    ("notations", r"(x,y)\mapsto(y,x)", "f(u,v)=(v,u)"),
-    ("notations", r"x^2+3 \in \mathbb{F}_2[x]", r"(x+1)^2 \in \mathbb{F}_2[x]"),
-    ("notations", r"x^3-1 \pmod 5", r"x^3+4 \pmod 5"),
-    ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2-t-1 \pmod 2"),
-    ("spelling", r"6{\frac23}", r"6\frac23"),
-    ("sentence", "The roots are $7$ and $-2$", "-2, 7"),
-    ("sentence", r"The solutions are \frac12 and 7", r"\frac12, 7"),
-    ("words", r"\text{No, it isn't.}", r"\text{No}"),
-    ("words", r"\{BBG, GBB\}", r"\text{GBB, BBG}"),
-    ("words", r"\text{Yes, they are.}", r"\text{Yes}"),
-    ("words", r"\text{It cannot be determined.}", r"\text{cannot be determined}"),
-    ("words", r"\text{three fifths of the way}", r"\frac35"),
-    ("words", r"\text{three-fifths of the way}", r"\frac35\text{ of the way}"),
-    ("words", r"\text{the 14th term}", "14"),
-    ("angles", r"\text{8:40 in the evening}", r"8:40\text{ p.m.}"),
-    ("angles", r"\text{8:40 in the morning}", r"8:40\text{ AM}"),
-    ("spelling", "0.5(27)", r"0.5\overline{27}"),
-    ("spelling", "-0.5(27)", r"-\frac{29}{55}"),
-    ("functions", "p(q(x))", r"p\circ q"),
-    ("functions", "4t^2-t", r"(p \circ q)(t)=4t^2-t"),
-    ("functions", "p(q(2))=9", r"(p\circ q)(2)=9"),
-    ("calculus", "g_z=3z+u", r"\frac{\partial g}{\partial z}=u+3z"),
-    ("calculus", r"6u\mathbf{i}-\mathbf{j}", r"\nabla g=(6u,-1)"),
-    ("conditions", r"u=z^2\ (z>0)", r"u=z^2,\ z>0"),
-    ("conditions", r"u=z^2\text{ for }z>0", r"u=z^2,\ z>0"),
-    ("sets", r"1<m\le4,\ m\in\mathbb{Z}", r"\{2,3,4\}"),
-    (
-        "names",
-        r"M^{-1}=\begin{pmatrix}4&1\\0&2\end{pmatrix}",
-        r"\begin{pmatrix}4&1\\0&2\end{pmatrix}",
-    ),
-    ("points", "F_1(0,4), F_2(0,-4)", r"(0,\pm4)"),
-]
 
-ONE_WAY: list[Row] = [
-    ("base", "4343", "4343_6"),
-    ("base", "42", "42 (base 6)"),
-    ("ranges of terms", r"2\le|z|\le5", "[2,5]"),
-    ("bases of one side", "52", "52_8"),
-    ("bases of one side", "1101", "1101_2"),
-    ("percent", r"150\%", "1.5"),
-    ("decimal", "1000,99", "1000.99"),
-    ("decimal", "2,5", "2.5"),
-    ("locale", "1.250.000", "1250000"),
-    ("locale", "1.250,75", "1250.75"),
-    ("locale", "1'250'000", "1250000"),
-    ("locale", "12,50,000", "1250000"),
-    ("angle", r"\frac{\pi}{9}", r"\frac{\pi}{9}^\circ"),
-    ("option", r"\text{The answer is C}", "C"),
-    ("option", r"\text{(C) no solution or one}", "C"),
-    ("list", "[4,7,9]", r"\{9,4,7\}"),
-    ("option", r"\text{C. the median}", r"\text{(C)}"),
-    ("sentence", r"\text{The function is even}", r"\text{even}"),
-    ("decimal", r"\pi", "3.14"),
-    ("decimal", r"\sqrt{2}", "1.414"),
-    ("curve", "-x^2+6x-7", "y-2=-(x-3)^2"),
-    ("curve", "2x-5", "4x-2y=10"),
-    ("curve", r"2\csc\theta", r"\rho\sin\theta=2"),
-    ("labels, chains, sets", "p, q, r", "p<q<r"),
-]
+def rows(table: str) -> list[Row]:
+    """The rows of a table of `answer ~ reference`, two of them parted by `;;`, under each kind."""
+    found, kind = [], ""
+    for line in table.replace(" ~\n    ", " ~ ").strip().splitlines():
+        if not line.startswith("  "):
+            kind = line.removesuffix(":")
+            continue
+        for pair in line.split(" ;; "):
+            answer, reference = pair.strip().split(" ~ ")
+            found.append((kind, answer, reference))
+    return found
+
+
+EQUAL = rows(r"""
+terms by name:
+  \text{Pr}(X)=0.3 ~ P(X)=0.3 ;; 1/3 ~ P(A)=1/3 ;; P(A)=1/3 ~ \frac13
+  P(A\cup B)=\frac13 ~ \frac13 ;; 5 ~ E(X)=5 ;; E(X)=5 ~ 5 ;; |\vec{u}|=5 ~ 5 ;; \|u\|=5 ~ 5
+  5 ~ |\vec u|=5 ;; \vec u\cdot\vec v=6 ~ 6 ;; 6 ~ \vec u\cdot\vec v=6
+  \mathbf{u}\cdot\mathbf{v}=6 ~ 6 ;; \overrightarrow{PQ}\cdot\overrightarrow{PR}=6 ~ 6
+  \frac{S_{PQR}}{S_{KLM}}=\frac14 ~ \frac14 ;; x_1x_2=4 ~ 4 ;; x_1+x_2=7 ~ 7
+  \frac32 ~ \frac{KL}{MN}=\frac32 ;; \frac{KL}{MN}=\frac32 ~ \frac32 ;; 2 ~ \tan B=2
+  \tan\beta=2 ~ 2 ;; \cos(2\theta)=-\frac12 ~ -\frac12 ;; PA+PB=13 ~ 13 ;; 13 ~ PA+PB=13
+  PA^2+PB^2=13 ~ 13 ;; x+2x=3x ~ 3x ;; 2,5 ~ x=2,5
+options:
+  A) 5 ~ \text{(A) }5 ;; (C) ~ \textbf{(C)}\ 27 ;; C ~ \textbf{(C)}\ 27 ;; 27 ~ \textbf{(C)}\ 27
+  \text{B} ~ \text{(B) }12\text{ cm} ;; \textbf{(C)}\ 27 ~ C
+points and tuples by name:
+  2 ~ \frac{AB}{CD}=2 ;; S_{ABC}=12 ~ [ABC]=12 ;; [ABC]=12 ~ S_{\triangle ABC}=12 ;; |AB|=7 ~ AB=7
+  \overline{AB}=7 ~ AB=7 ;; BA=7 ~ AB=7 ;; [ABC]=12 ~ S=12 ;; v=7,x=8 ~ (x,v)=(8,7)
+  (x,v)=(8,7) ~ x=8,v=7 ;; (2,5) ~ (p,q)=(2,5)
+reports:
+  4\over1+1 ~ 2 ;; {{x}_1}=3 ~ x_1=3 ;; {{a}_{n}}=2n+1 ~ a_n=2n+1 ;; {{\log}_{2}}3 ~ \log_2 3
+  {1+\sqrt5 \over 2} ~ \frac{1+\sqrt5}{2} ;; x+x=2x ~ 2x ;; \frac{d}{dx}\sin x=\cos x ~ \cos x
+  \sin A=1 ~ 1 ;; |\vec a|=5 ~ 5 ;; \vec a\cdot\vec b=6 ~ 6 ;; f(x)>0 ~ (0,\infty)
+  \cos A\in(0,1) ~ (0,1) ;; \frac{S_1}{S_2}=3 ~ 3 ;; x=1,y=2 ~ x=1,\quady=2 ;; 1,-1 ~ x=1orx=-1
+  \mathbb{R} ~ x\inR ;; x\inR ~ \mathbb{R} ;; x&le;5 ~ x\le 5 ;; x&lt;5 ~ x<5 ;; (C) 27 ~ 27
+  \overline z ~ \bar z ;; 1+\bar{z} ~ \overline{z}+1 ;; 2\varepsilon ~ 2\epsilon
+  \varphi^2 ~ \phi^2 ;; \sin(θ)\,mg ~ mg\sin\theta ;; mg \sin θ ~ mg\sin\theta
+  (1,2) ~ \{(1,2)\} ;; (b,a)=(3,2) ~ (a,b)=(2,3) ;; (b) 5, (a) 12 ~ (a) 12, (b) 5
+  y=\pm x ~ x^2=y^2 ;; \int_0^1 f(x)\,dx ~ \int_0^1 f(t)\,dt ;; 26 m ~ 26 ;; 64\text{ cm}^3 ~ 64
+  3\text{ min }20\text{ s} ~ \frac{10}{3}\text{ min}
+  \frac{10}{3}\text{ min} ~ 3\text{ min }20\text{ s} ;; 200\text{ s} ~ 3\text{ min }20\text{ s}
+  200 s ~ 3\text{ min }20\text{ s} ;; 300{,}000 = 3\times10^5 ~ 3\times10^5
+  300{,}000 = 3\times10^5 ~ 300000 ;; \lim_{x\to\infty}x^2 ~ \infty
+  \infty ~ \lim_{x\to 0^+}\frac1x ;; 4^{500000} ~ 2^{1000000} ;; forty-two (42) ~ 42
+ranges of terms:
+  \left|\overrightarrow{PQ}\right|=5 ~ 5 ;; p+q>2 ~ (2,\infty) ;; (2,\infty) ~ p+q>2
+  g(t)\in[0,3] ~ [0,3] ;; [0,3] ~ g(t)\in[0,3] ;; 0\le g(t)\le 3 ~ [0,3] ;; [0,3] ~ 0\le g(t)\le 3
+  \sin B\in(0,1) ~ (0,1) ;; 0<\sin B<1 ~ (0,1) ;; \frac{b}{a}\in[2,5] ~ [2,5]
+  2\le\frac ba\le5 ~ [2,5] ;; |z|\in[2,5] ~ [2,5] ;; f(x)<4 ~ (-\infty,4) ;; (-\infty,4) ~ f(x)<4
+  g(t)>1 ~ g(x)>1 ;; [1,\infty) ~ g(x)\ge1
+limits and integrals:
+  \frac{d}{dt}t^2=2t ~ 2t ;; \frac{d}{dt}\sin t=\cos t ~ \cos t
+  \cos t ~ \frac{d}{dt}\sin t=\cos t ;; \int_0^t 3u^2\,du=t^3 ~ t^3
+  \lim_{n\to\infty}a_n ~ \lim_{k\to\infty}a_k ;; \lim_{t\to0}g(t) ~ \lim_{h\to0}g(h)
+  \lim_{h\to0}\frac{\sin h}{h} ~ 1 ;; \lim_{m\to\infty}(1+\frac1m)^m ~ e
+values at bounds:
+  x^2|_{x=3} ~ 9 ;; x^2\big|_{x=3} ~ 9 ;; \left.x^2\right|_0^3 ~ 9 ;; t^3-3\big|_{t=3} ~ 24
+bases of one side:
+  3A_{16} ~ (3A)_{16}
+structure:
+  \vec{g}+3\vec{f} ~ \mathbf{g}+3\mathbf{f} ;; \vec{GH}-\vec{f} ~ \overrightarrow{GH}-\mathbf{f}
+  \mathbf{G}^{-1}\mathbf{M}\mathbf{G} ~ G^{-1}MG ;; (KL)^T ~ L^TK^T ;; (KL)^{-1} ~ L^{-1}K^{-1}
+  M^{-1}M ~ I ;; \frac{KL}{M} ~ \frac{LK}{M} ;; -\vec{g}\times\vec{f} ~ \vec f\times\vec g
+  r\times s ~ rs ;; 3w\,dw ~ 3wdw ;; dv/du ~ \frac{dv}{du} ;; 5\text{ J K}^{-1} ~ 5\text{ J/K}
+  (KL)^{\top} ~ L^{T}K^{T} ;; e^T ~ e^{T}
+pieces:
+  \left\{\begin{array}{ll}2z&z\ge 1\\0&z<1\end{array}\right. ~
+    \begin{cases}2z&z\ge 1\\0&\text{otherwise}\end{cases}
+  |t+3200| ~ \sqrt{(t+3200)^2} ;; \max(u, 450) ~ \frac{u+450+|u-450|}{2}
+  \lfloor w/250 \rfloor + 3 ~ \lfloor \frac{w+750}{250} \rfloor
+  \begin{cases}1&x\ge0\\0&x<0\end{cases} ~
+    \begin{cases}0&\text{if }x<0\\1&\text{otherwise}\end{cases}
+  |y-2| ~ \begin{cases}y-2&y\ge2\\2-y&y<2\end{cases}
+  \begin{cases}4&t<4\\t&4\le t<9\\9&t\ge9\end{cases} ~ \min(9,\max(t,4))
+  \begin{cases}-5&x<0\\0&x=0\\5&x>0\end{cases} ~ 5\operatorname{sgn}(x)
+residues:
+  [4]_{9} ~ 13\pmod 9
+bases:
+  0x3C ~ 3C_{16} ;; \mathtt{0b1101} ~ 1101_2 ;; 3B2_{\text{twelve}} ~ 3B2_{12}
+matrices:
+  \operatorname{diag}(5,-2) ~ \begin{bmatrix}5&0\\0&-2\end{bmatrix} ;; [5,-2,1]^T ~ (5,-2,1)
+  \begin{pmatrix}1&2\\3&4\end{pmatrix}^{T} ~ \begin{pmatrix}1&3\\2&4\end{pmatrix}
+units:
+  y>7\text{ cm} ~ y>7 ;; 200\text{ cm}\le y\le 600\text{ cm} ~ 2\text{ m}\le y\le 6\text{ m}
+  y\in[2,6]\text{ m} ~ 2\text{ m}\le y\le 6\text{ m} ;; 35\%\text{ of the pupils} ~ 35\%
+  35\%\text{ increase} ~ 35\% ;; 48°25'10" ~ 48^\circ 25' 10'' ;; 40 ds ~ 4\text{ s}
+  30\text{ square units} ~ 30 ;; 30\text{ square units} ~ 30\text{ ft}^2
+  30\text{ units} ~ 30\text{ tickets} ;; 12\frac12\% ~ \frac18 ;; 7\frac12^\circ ~ 7.5^\circ
+  -5\text{ cm} ~ -5 ;; \pounds 5 ~ 5
+money:
+  6\text{ pounds} ~ £6 ;; 640\text{ pence} ~ £6.40 ;; \text{US}\$64.50 ~ \$64.50
+points:
+  B=(5,-1) ~ B(5,-1) ;; F_1(0,4), F_2(0,-4) ~ (0,\pm4)
+names:
+  d_k=5^k+1 ~ d_m=5^m+1 ;; v=w=4,\ z=1 ~ (4,4,1) ;; \mu_1=7,\ \mu_2=\mu_3=2 ~ 2,7,2
+  \begin{pmatrix}x\\y\\z\end{pmatrix}=\begin{pmatrix}4\\1\\0\end{pmatrix} ~ (x,y,z)=(4,1,0)
+  \int_0^2 3z^2\,dz=8 ~ 8 ;; \text{(a) }12\quad\text{(b) }5 ~ (a) 12, (b) 5
+  (u,v)\in\{(5,2),(7,1)\} ~ (5,2), (7,1) ;; c_n=5^n+2\text{ for all integers }n\ge 1 ~ c_n=5^n+2
+  c_n=5^n+2,\ n\ge 0 ~ c_n=5^n+2
+  M^{-1}=\begin{pmatrix}4&1\\0&2\end{pmatrix} ~ \begin{pmatrix}4&1\\0&2\end{pmatrix}
+counting:
+  {}_7P_3 ~ 210
+calculus:
+  \ddot{z}=-9z ~ z''=-9z ;; \frac{dz}{du}=3u ~ z'=3u ;; \frac{dg}{du}=3u ~ g'(u)=3u
+  \frac{d}{du}g(u)=2u ~ g'(u)=2u ;; \frac{\partial g}{\partial v}=3uv^2 ~ \frac{dg}{dv}=3uv^2
+  \int_0^1 w\,dw+5 ~ 5.5 ;; \int_0^1 e^{s}\,ds+1 ~ e
+  4-\int_0^2 v\,dv+\int_0^1 u^2\,du ~ \frac73 ;; \int_0^1\int_0^2 rs\,dr\,ds ~ 1
+  \int_1^3\frac{dv}{v}\cdot 2 ~ 2\ln 3 ;; \int_1^4 3t^2\,dt ~ 63
+  \int_0^1 \frac{du}{1+u^2} ~ \frac{\pi}{4} ;; \int_0^\pi \sin v \, \mathrm{d}v ~ 2
+  \lim_{h \to 0} \frac{\sin h}{h} ~ 1 ;; \lim_{k \to \infty} (1+\frac1k)^k ~ e
+  \lim_{x \to 0^+} x^x ~ 1 ;; \sum_{k=1}^{\infty} \frac{1}{k^2} ~ \frac{\pi^2}{6}
+  \int_0^\pi 3\sin x\,dx ~ 6 ;; \int_0^2 (x+1) \, \mathrm{d}x ~ 4 ;; \lim_{x \to 1/2} 2x ~ 1
+  \lim_{x \to 0^{+}} x^x ~ 1 ;; g_z=3z+u ~ \frac{\partial g}{\partial z}=u+3z
+  6u\mathbf{i}-\mathbf{j} ~ \nabla g=(6u,-1)
+interval:
+  u\ne 3,-8 ~ \mathbb{R}\setminus\{3,-8\} ;; u\ne 3,-8 ~ u\ne -8\text{ and }u\ne 3
+  x<=0 ~ (-\infty,0] ;; [-2,7] ~ -2 \le x \le 7 ;; [-2,7] ~ x \in [-2,7]
+  x<2 \text{ or } x>3 ~ (-\infty,2)\cup(3,\infty) ;; [1,2]\cup(2,3] ~ [1,3] ;; |x|<1 ~ (-1,1)
+  2x > 4 ~ x>2 ;; \mathbb{R}\setminus\{0\} ~ x \ne 0 ;; \{x \mid x>2\} ~ (2,\infty)
+  \text{all real numbers} ~ (-\infty,\infty) ;; ]0,1] ~ (0,1] ;; [0,1[ ~ [0,1)
+  \mathbb{R}^+ ~ (0,\infty) ;; -793<a<10 ~ (-793,10) ;; \mathbb{R}^2 ~ \mathbb{R}^{2}
+  ℝ∖{0} ~ \mathbb{R}\setminus\{0\}
+spelling:
+  \text{Yes, because }7>3 ~ \text{Yes} ;; 64\text{ since the rows are equal} ~ 64
+  64\text{ (by symmetry)} ~ 64 ;; \text{The area is 64} ~ 64 ;; 5 \text{ und } 9 ~ 5, 9
+  5\text{ ou }9 ~ 5, 9 ;; 5 和 9 ~ 5, 9 ;; 5 \text{ 或 } 9 ~ 5, 9 ;; ₹640 ~ 640\text{ rupees}
+  35\text{ per cent} ~ 35\% ;; n \equiv 4 \mod 9 ~ n \equiv 4 \pmod 9
+  n ≡ 4 (mod 9) ~ n \equiv 4 \pmod{9} ;; 5.2 \text{ x } 10^{4} ~ 52000 ;; 3\;000\;000 ~ 3000000
+  3\text{:}45\text{ PM} ~ 15:45 ;; 5\text{ to }9 ~ 5:9
+  \mathbb{R}-\{6\} ~ \mathbb{R}\setminus\{6\} ;; \prod_{i=1}^{5} i ~ 120
+  \begin{pmatrix}1\\[4pt]2\end{pmatrix} ~ \begin{bmatrix}1\\2\end{bmatrix}
+  5{\tfrac{1}{6}} ~ 5\frac16 ;; 0.(81) ~ \frac{9}{11} ;; 3{.}75 ~ 3.75 ;; 2{,}5 ~ 2.5
+  0{,}125 ~ \frac18 ;; \text{-}12 ~ -12 ;; \Huge{81} ~ 81
+  \frac{2}{9}\text{ (in lowest terms)} ~ \frac29 ;; \frac{2}{9}\text{ in simplest form} ~ \frac29
+  ⑫ ~ 12 ;; \frac{7}{4}\text{ (reduced)} ~ \frac74 ;; \textbf{}\text{(C) }4 ~ 4
+  x != 4 ~ x \ne 4 ;; x>=4 ~ [4,\infty) ;; 4{cm} ~ 4\text{ cm} ;; 6{\frac23} ~ 6\frac23
+  0.5(27) ~ 0.5\overline{27} ;; -0.5(27) ~ -\frac{29}{55}
+words:
+  \text{infinite number of solutions} ~ \text{infinitely many solutions}
+  \text{Sept. 9} ~ \text{September 9} ;; \text{No, it is not possible} ~ \text{No}
+  \text{No such }m\text{ exists} ~ \emptyset ;; \text{It tends to infinity} ~ \infty
+  \text{on a Friday} ~ \text{Fri} ;; \text{This is not possible.} ~ \text{impossible}
+  \text{None exist} ~ \text{none} ;; \text{Orla wins the game} ~ \text{Orla}
+  \text{Orla has a winning strategy} ~ \text{Orla}
+  \text{Orla wins if and only if }m=4 ~ \text{Orla wins exactly when }m=4
+  \text{Yes, it is possible} ~ \text{Yes} ;; \text{the series converges} ~ \text{convergent}
+  \text{The integral does not converge} ~ \text{diverges} ;; \text{minus infinity} ~ -\infty
+  \text{Concave up on }(2,+\infty) ~ \text{concave up on }(2,\infty)
+  \text{No, it isn't.} ~ \text{No} ;; \{BBG, GBB\} ~ \text{GBB, BBG}
+  \text{Yes, they are.} ~ \text{Yes}
+  \text{It cannot be determined.} ~ \text{cannot be determined}
+  \text{three fifths of the way} ~ \frac35
+  \text{three-fifths of the way} ~ \frac35\text{ of the way} ;; \text{the 14th term} ~ 14
+numbers:
+  0.\dot{2}3\dot{4} ~ 0.\overline{234} ;; 0.003\,125 ~ 0.003125
+families:
+  \operatorname{span}\{(3,1,2)\} ~ u(6,2,4),\ u\in\mathbb{R} ;; (2,7,t\times t) ~ (2,7,t^2)
+  z=a\cos 5w+b\sin 5w ~ z=C_1\cos 5w+C_2\sin 5w
+geometry:
+  \triangle GHK\cong\triangle LMN ~ \triangle GHK \cong \triangle LMN.
+sets:
+  v\ne\pm 2 ~ \mathbb{R}\setminus\{-2,2\} ;; 1<m\le4,\ m\in\mathbb{Z} ~ \{2,3,4\}
+logic:
+  q\Rightarrow r ~ \neg q\lor r ;; \lnot(f\land\lnot g) ~ \lnot f\lor g ;; f\to g ~ g\lor\neg f
+  (f\lor g)\land(f\lor h) ~ f\lor(g\land h) ;; M\setminus N ~ M\cap N^c ;; M-N ~ N'\cap M
+  \overline{M}\cup\overline{N} ~ (M\cap N)^c ;; M\cup(N\cap M) ~ M
+remarks:
+  31\text{ (exactly)} ~ 31 ;; -9\text{ (a minimum)} ~ -9 ;; w=4\text{ (double root)} ~ w=4
+domain:
+  \sqrt{w}^2 ~ w ;; \sqrt[3]{(w-w)^3\cdot\sqrt7} ~ (w-w)\sqrt[3]{\sqrt7}
+  \ln(-w)-\ln(v) ~ \ln\frac{-w}{v}
+  (1-\frac{|3|}{|3|})\sqrt[3]{7} ~ \sqrt[3]{(1-|\frac33|)^3\sqrt{7}}
+  \sqrt{u}\sqrt{\sqrt{v}\sqrt{w}} ~ \sqrt{u\sqrt{vw}}
+  \ln(v\ln(\log_2 w)) ~ \ln v+\ln\ln\frac{\ln w}{\ln 2}
+  \ln\sqrt{\ln\frac{u}{w}} ~ \frac12\ln(\ln u-\ln w)
+functions:
+  (2\cos^2\frac{\pi}{4}-1+\sin\frac{\pi}{2})^2 ~ (2\cos^2\frac{\pi}{4}-1)^2+1
+  g(v)=0\text{ and }g(v)=3v ~ g(z)=3z,\ g(z)=0 ;; \max\{4,9\} ~ 9 ;; \max\{x,1,2\} ~ \max(2,x)
+  \gcd(12,18,27) ~ 3 ;; \binom{9}{2,3,4} ~ 1260 ;; \zeta(4) ~ \frac{\pi^4}{90}
+  2\zeta(3) ~ \zeta(3)+\sum_{n=1}^{\infty}\frac{1}{n^3} ;; \Gamma(k+2) ~ (k+1)!
+  \Gamma\left(\frac12\right) ~ \sqrt\pi ;; \Gamma(1-\Gamma) ~ \Gamma-\Gamma^2
+  p(q(x)) ~ p\circ q ;; 4t^2-t ~ (p \circ q)(t)=4t^2-t ;; p(q(2))=9 ~ (p\circ q)(2)=9
+roots:
+  -\sqrt[3]{v\sqrt[3]{w}} ~ \sqrt[3]{(\sqrt[3]{-1})^3\sqrt[3]{v^3w}}
+  (\sqrt{\sqrt{1}}+5+2\sqrt{5\sqrt{\sqrt{1}}})\sqrt[3]{2\sqrt[3]{4^2+2(4)(4)+4^2}} ~
+    \sqrt[3]{((\sqrt{\sqrt[4]{1}}+\sqrt{6-1})^2)^3\cdot \sqrt[3]{2^3\cdot (4+4)^2}}
+curves:
+  (w)\cdot 7=v ~ 7w=v
+sums:
+  \sum_{j=1}^{3}|v+j| ~ |v+1|+|v+2|+|v+3| ;; \sum_{j=0}^{m} z^j ~ \frac{1-z^{m+1}}{1-z}
+  \sum_{j\ge0}\frac{v^j}{j!} ~ \sum_{j=0}^{\infty}\frac{v^j}{j!}
+  \sum_{k=1}^{m} 2b_k ~ 2\sum_{j=1}^{m} b_j ;; \sum_{k=2}^{m} b_{k-1} ~ \sum_{i=1}^{m-1} b_i
+  \sum_{k=1}^{3} b_k^2 ~ b_1^2+b_2^2+b_3^2 ;; b_1+\sum_{k=2}^{m} b_k ~ \sum_{k=1}^{m} b_k
+  \prod_{j=1}^{70} 2 ~ 2^{70}
+bounds in words:
+  q \text{ is at least } 7 ~ q\ge 7 ;; q\text{ is no more than }7 ~ (-\infty,7]
+  \text{q is less than 7} ~ q<7 ;; \text{all real numbers greater than }7 ~ q>7
+  \text{all }q\text{ greater than }7 ~ q>7
+  \text{all real }q\text{ such that }q\le 7 ~ (-\infty,7] ;; \text{all } q>7 ~ (7,\infty)
+  q_1 \text{ is greater than or equal to } \frac12 ~ q_1\ge 0.5
+squares in bounds:
+  q^2\le 49 ~ [-7,7] ;; (q-1)^2>4 ~ (-\infty,-1)\cup(3,\infty)
+moduli:
+  |7i-w|=2 ~ |w-7i|=2 ;; |a-bi| ~ |a+bi|
+scientific:
+  2.6\text{e-}4 ~ 0.00026 ;; 2.6\mathrm{E}4 ~ 26000
+values of a letter:
+  3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3
+  w=\frac{j\pi}{5}, j=1,2,\ldots,4 ~ \frac{\pi}5,\frac{2\pi}5,\frac{3\pi}5,\frac{4\pi}5
+labels:
+  \text{minimum value of }-6 ~ -6 ;; \text{maximum }8,\text{ minimum }-6 ~ \min=-6,\ \max=8
+  \text{The maximum is }8\text{ and the minimum is }-6 ~ \max=8,\min=-6
+  A\cap B=\{4,9\} ~ \{9,4\} ;; \text{the plane }2w-3v=9 ~ 2w-3v=9
+  \frac{MN}{PQ}=\frac{2}{9} ~ 2:9 ;; MN:PQ=2:9 ~ 2:9 ;; a) 4 b) 9 ~ \text{(a) }4\text{ (b) }9
+  \angle RQP=41^\circ ~ \angle PQR=41^\circ ;; \ell: 3x-4y=9 ~ 3x-4y=9
+  \angle B=41^\circ ~ B=41^\circ ;; \min=-6,\ \max=8 ~ \text{Maximum: }8,\text{ Minimum: }-6
+classes in words:
+  \text{all odd }m ~ m=2k+1,\ k\in\mathbb Z ;; m\text{ is even} ~ \text{even integers}
+  6\mid m ~ m\text{ is a multiple of }6 ;; \text{all integers }m>6 ~ m\ge 7
+  m\ge 7,\ m\in\mathbb N ~ \text{all }m\ge 7 ;; \{5^j:j=0,1,2,\ldots\} ~ m=5^k\text{ with }k\ge0
+  \text{positive even integers} ~ 2m,\ m\in\mathbb{Z}^+ ;; \text{powers of three} ~ m=3^j,\ j\ge 0
+angles:
+  \frac{\pi}{6}<\alpha<\frac{\pi}{3} ~ 30^\circ<\alpha<60^\circ
+  (30^\circ,60^\circ) ~ \frac{\pi}{6}<\alpha<\frac{\pi}{3}
+  \text{8:40 in the evening} ~ 8:40\text{ p.m.} ;; \text{8:40 in the morning} ~ 8:40\text{ AM}
+times:
+  \text{4 hr 35 min} ~ \text{4 hours 35 minutes}
+proportions:
+  \pi\text{ to }6 ~ \pi:6 ;; w\propto\frac{1}{v^2} ~ w\propto v^{-2}
+dots:
+  \{1,2,3,\ldots,m\} ~ \{1,\ldots,m\} ;; 1,3,\ldots,2m-1 ~ 1,3,5,\ldots,2m-1
+  1+2+\cdots+m ~ \frac{m(m+1)}{2} ;; 1+3+5+\dots+2m-1 ~ m^2
+  1+2+\cdots+(m-1)+m ~ \frac{m^2+m}{2} ;; 3+7+\cdots+43 ~ 253
+  1+4+9+\cdots+m^2 ~ \sum_{j=1}^{m} j^2 ;; 1^3+2^3+\cdots+m^3 ~ \left(\frac{m(m+1)}{2}\right)^2
+  1+3+9+\cdots+3^{m} ~ \frac{3^{m+1}-1}{2} ;; 1+\frac12+\cdots+\frac1m ~ \sum_{j=1}^{m}\frac{1}{j}
+  v^m+v^{m-1}+\cdots+v+1 ~ \frac{v^{m+1}-1}{v-1} ;; 1\cdot 3\cdot 5\cdots(2m-1) ~ (2m-1)!!
+  m(m-1)\cdots(m-r+1) ~ \frac{m!}{(m-r)!} ;; b_1+b_2+\cdots+b_m ~ \sum_{i=1}^{m} b_i
+  (u-b_1)(u-b_2)\cdots(u-b_m) ~ \prod_{k=1}^{m}(u-b_k)
+connective:
+  r\lor s ~ s\vee r ;; r\lor\neg s ~ \lnot s\lor r ;; (r\lor s)\land t ~ t\land(s\lor r)
+  w=4\lor w=7 ~ 4, 7 ;; w=4\text{ and }w=7 ~ w=4\text{ or }w=7 ;; \{4,7\} ~ 4\text{ or }7
+vector:
+  7\hat{\jmath}-4\vec{k} ~ 7\mathbf{j}-4\mathbf{k} ;; \begin{bmatrix}4\\-7\end{bmatrix} ~ (4,-7)
+  \begin{pmatrix}4&-7\end{pmatrix} ~ \langle 4,-7\rangle ;; Q(4,-7) ~ (4,-7)
+  4\mathbf{i}-7\mathbf{j} ~ \begin{pmatrix}4\\-7\end{pmatrix}
+  2\mathbf{i}-3\mathbf{j} ~ \langle 2,-3\rangle ;; i+2j+3k ~ \langle 1,2,3\rangle
+  \hat{\imath}+2\hat{\jmath} ~ \hat{i}+2\hat{j}
+  3\,\hat{\textbf{\i}}-4\,\hat{\textbf{\j}} ~ (3,-4)
+  \frac13(2,\sqrt5) ~ \left(\frac23,\frac{\sqrt5}{3}\right)
+  2\langle 1,3\rangle-\langle 4,0\rangle ~ \langle -2,6\rangle
+for all:
+  h(u)=3-u,\ \forall u\in\mathbb{R} ~ h(u)=3-u\text{ for all real }u
+hedge:
+  \frac{2}{7}\text{ (about }0.286) ~ \frac27
+word:
+  TTH ~ \text{TTH} ;; TTH, HTT ~ HTT, TTH
+powers:
+  (p-q)^{6000} ~ (q-p)^{6000} ;; \frac{(p^2-q^2)^{900}}{(p-q)^{900}} ~ (p+q)^{900}
+number:
+  98\ 765\ 432 ~ 98765432 ;; 98 {, }765 ~ 98{,}765 ;; C_9^4 ~ 126 ;; 20~000 ~ 20000 ;; 2¹⁰ ~ 1024
+  10⁻³ ~ 0.001 ;; \sfrac{7}{3} ~ \frac{7}{3} ;; \ensuremath{31} ~ 31 ;; \phantom{}202 ~ 202
+  \frac{11!}{4!\,4!\,2!} ~ 34650 ;; 2^6 3^5 5^4 ~ 2^6 * 3^5 * 5^4 ;; 5. ~ 5 ;; 1,000. ~ 1000
+  1\,234 ~ 1234 ;; 11,\! 111,\! 111,\! 100 ~ 11111111100 ;; 1e5 ~ 100000
+  6.02\times10^{23} ~ 6.02e23 ;; 3 \times 10^{ - 4 } ~ 0.0003 ;; 4 4/9 ~ \frac{40}{9}
+  -2\frac{1}{2} ~ -2.5 ;; 0.\overline{3} ~ \frac13 ;; ½ ~ 0.5 ;; １２ ~ 12
+  -1 + \frac{1}{25} ~ -\frac{24}{25} ;; \binom{5}{2} ~ 10 ;; 5! ~ 120 ;; \sum_{k=1}^{10} k ~ 55
+  2.5\text{ million} ~ 2500000 ;; 3 dozen ~ 36 ;; \$5\text{ million} ~ 5000000
+  0.333\ldots ~ \frac13 ;; {}_6C_2 ~ 15 ;; C(6,2) ~ \binom62 ;; 1\!\,234 ~ 1234 ;; 5\\ ~ 5
+  5。 ~ 5 ;; \phantom{0}5 ~ 5 ;; 5^{\text{th}} ~ 5
+base:
+  (40)_{9} ~ 40_9 ;; 204_{\text{five}} ~ 204_5 ;; A3_{16} ~ a3_{16} ;; \text{A3}_{16} ~ A3_{16}
+  1010\text{ base }2 ~ 1010_2 ;; (3E)_{16} ~ 3E_{16} ;; 3E_{\text{hex}} ~ 3E_{16}
+  57_{oct} ~ 57_8 ;; 42 (base 6) ~ 42_6 ;; 42\text{ (in base six)} ~ 42_6
+  42_{\text{base 6}} ~ 42_6 ;; {1101}_2 ~ 1101_2 ;; 7C_{\text{16}} ~ 7C_{16}
+  \text{215 (base 7)} ~ 215_7
+percent:
+  50\% ~ \frac12 ;; 28 percent ~ 28\% ;; \frac12\% ~ 0.005 ;; 20\% ~ 20 ;; 35\% ~ \frac{7}{20}
+  12.5\% ~ \frac{25}{2} ;; 0\% ~ 0
+radicals:
+  \frac{1}{\sqrt{2}} ~ \frac{\sqrt{2}}{2} ;; \sqrt{24\sqrt{2}+41} ~ 3+4\sqrt{2}
+  \sqrt[3]{2+\sqrt5}+\sqrt[3]{2-\sqrt5} ~ 1 ;; -1 + sqrt(3) ~ \sqrt{3}-1 ;; 2\sqrt3 ~ √12
+  ∛8 ~ 2
+constants:
+  9/2 * π ~ \frac{9\pi}{2} ;; \log_2 8 ~ 3 ;; \cos(\pi/5) ~ \frac{1+\sqrt5}{4} ;; e^{i\pi} ~ -1
+complex:
+  \frac{5}{1-2i} ~ 1+2i ;; 2i+1 ~ 1+2i ;; \overline{3+4i} ~ 3-4i
+algebra:
+  x²+2x+1 ~ (x+1)^2 ;; 2x(15x^2-4x+10) ~ 2*x*(15*x**2 - 4*x + 10) ;; \frac{x^2-1}{x-1} ~ x+1
+  (x+1)^{200} ~ (x^2+2x+1)^{100} ;; \sqrt{x^2} ~ |x| ;; x^{2/3} ~ \sqrt[3]{x}^2
+  \sec^2 y ~ \tan^2 y+1 ;; \ln(ab) ~ \ln a+\ln b ;; \frac{n!}{(n-2)!} ~ n(n-1)
+  (-1)^{n+1} ~ -(-1)^n ;; f(x)+1 ~ 1+f(x)
+named value:
+  x=5 ~ 5 ;; 5=x ~ 5 ;; \angle APC = 74^\circ ~ 74^\circ ;; f(x)=2x+3 ~ 2x+3
+  x = \sqrt{2} \approx 1.414 ~ \sqrt2 ;; |T| = 46 ~ 46 ;; \det(B) = -7 ~ -7
+  \frac{dv}{ds}=8s ~ 8s ;; \text{lcm}(p,q)=46 ~ 46
+list:
+  1, -2 ~ -2,1 ;; -2 \text{ and } 1 ~ -2,1 ;; -2\ \&\ 1 ~ -2,1 ;; x=-2 \text{ or } x=1 ~ -2,1
+  \{1,-2\} ~ -2,1 ;; [2, 3] ~ 2,3 ;; [3] ~ 3 ;; \pm 2021 ~ -2021, 2021
+  1\pm\sqrt5 ~ 1-\sqrt5, 1+\sqrt5 ;; \{1,1,2\} ~ \{2,1\} ;; (1,2),(3,4) ~ (3,4),(1,2)
+  r_1 = 4, r_2 = 7 ~ \{4,7\} ;; \mu_1=8, \mu_2=3 ~ \mu=3, \mu=8 ;; {1,-1} ~ \{-1,1\}
+  \{1,\ldots,10\} ~ \{1,2,\dots,10\} ;; 1、2 ~ 1,2 ;; 1, 2, \ldots, 5 ~ 1,2,3,4,5
+  1, 2, …, 5 ~ 1,2,3,4,5
+tuple:
+  (1.0, 4.5) ~ \left(1,\frac92\right) ;; x=1, y=2 ~ (1,2) ;; (x,y)=(1,2) ~ (1,2)
+  \langle 1, 2\rangle ~ (1,2) ;; (3 1/2, 1) ~ (3.5,1)
+equation:
+  y=2x+3 ~ 2x-y+3=0 ;; 34x+45y-20z+100=0 ~ -34x-45y+20z-100=0
+  \frac{x^2}{4}+\frac{y^2}{9}=1 ~ 9x^2+4y^2=36
+inequality:
+  x+y<2 ~ 2>y+x
+matrix:
+  \frac15\begin{pmatrix}1\\-18\end{pmatrix} ~ \begin{bmatrix}0.2\\-3.6\end{bmatrix}
+  \left[\begin{array}{cc}1&2\\3&4\end{array}\right] ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+  \begin{bmatrix}\frac12&0\\1&3\end{bmatrix} ~ P^{-1}=\begin{pmatrix}0.5&0\\1&3\end{pmatrix}
+  \begin{bmatrix}1&0\\1&3\end{bmatrix} ~ P^T=\begin{pmatrix}1&0\\1&3\end{pmatrix}
+  \begin{Bmatrix}4&7\\1&2\end{Bmatrix} ~ \begin{pmatrix}4&7\\1&2\end{pmatrix}
+  [[1,2],[3,4]] ~ \begin{pmatrix}1&2\\3&4\end{pmatrix}
+  \begin{pmatrix}1&2\\3&4\end{pmatrix}^{-1} ~ \begin{pmatrix}-2&1\\1.5&-0.5\end{pmatrix}
+unit:
+  4\text{ cm} ~ 4 ;; 300\text{ cm} ~ 3\text{ m} ;; 864\text{ square inches} ~ 864 \mbox{ inches}^2
+  1 \text{ hour } 30 \text{ minutes} ~ 90 \text{ min} ;; 500 cents ~ \$5 ;; 5\text{ N} ~ 5
+  5\ \Omega ~ 5\text{ ohms} ;; 9.8\ \mathrm{m/s^2} ~ 9.8\,\mathrm{m\,s^{-2}}
+  9.8\text{ meters per second squared} ~ 9.8\ \mathrm{m/s^2}
+  3\,\mathrm{m}\,\mathrm{s}^{-1} ~ 3\text{ m/s} ;; 8.3\text{ J/(mol K)} ~ 8.3
+  1\ \mathrm{N\cdot m} ~ 1\text{ J} ;; 4\ \mathrm{V/m} ~ 4\ \mathrm{N/C}
+  5\ \mu\text{m} ~ 5\times10^{-6}\text{ m} ;; 36\text{ km/h} ~ 10\text{ m/s}
+  \frac12\text{ cup} ~ \frac12 ;; 7 pens ~ 7 ;; 7\text{ red marbles} ~ 7 ;; 3cm ~ 3\text{ cm}
+  500 USD ~ 500 ;; USD 500 ~ 500 ;; 25^\circ\text{C} ~ 25\text{ degrees Celsius}
+  1\text{ hour and }20\text{ minutes} ~ 80\text{ minutes} ;; 46 \quad (\text{units}) ~ 46
+  \frac{2}{7}\text{ of the pizza} ~ \frac27 ;; 250~\text{bacteria per hour} ~ 250 ;; 8\,\Omega ~ 8
+  25 sq ft ~ 25 ;; 12\text{ units}^2 ~ 12 ;; (3,4)\text{ cm} ~ (3,4)
+  5\ \text{k}\Omega ~ 5000\text{ ohms} ;; 25^{\circ C} ~ 25^\circ\text{C}
+  16\pi-24\text{ cm}^2 ~ 16\pi-24 ;; 4\sqrt{3}+2\text{ m} ~ (4\sqrt3+2)\text{ m}
+  30~\frac{\text{km}}{\text{h}} ~ 30\text{ km/h}
+  15\,\frac{\mathrm{m}}{\mathrm{s}^2} ~ 15\text{ m/s}^2
+  5\frac{\text{kg}}{\text{m}\cdot\text{s}} ~ 5\text{ kg/(m s)} ;; \text{nine books} ~ 9
+  \text{ninety square feet} ~ 90\text{ ft}^2 ;; 23\text{ (students)} ~ 23
+  8 \text{ (cm)} ~ 8\text{ cm} ;; 85¢ ~ \$0.85 ;; €62 ~ 62\text{ euros}
+  6 \text{ red hens and } 5 \text{ ducks} ~ 6, 5 ;; 2\text{ h and }15\text{ min} ~ 135\text{ min}
+  31\ (\text{cm}^2) ~ 31\text{ cm}^2
+angle:
+  180^\circ-x ~ 180-x ;; 90^\circ ~ \frac{\pi}{2} ;; 90^\circ ~ 90 ;; 60^\circ30' ~ 60.5^\circ
+  60^\circ 30^\prime ~ 60.5^\circ ;; \frac{\pi}{9}\text{ radians} ~ 20^\circ
+time:
+  4:30 pm ~ \text{4:30 p.m.} ;; \text{7:35 in the evening} ~ 19:35 ;; 10{:}45 ~ 10:45
+  16:30 ~ 4:30 pm ;; 10{:}45\text{ p.m.} ~ 22:45
+text:
+  \text{No, they don't.} ~ \text{No} ;; \text{Yes, it does} ~ \text{yes}
+  \textbf{evelyn} ~ \text{Evelyn} ;; B ~ \text{(B)} ;; \text{Yes} ~ Yes ;; YES ~ \mathrm{yes}
+  \text{Red} ~ Red ;; \text{No solution} ~ no solution ;; \emptyset ~ \text{No solution}
+  \mathbb R ~ All real numbers ;; \text{all integers} ~ \mathbb{Z}
+  \mathbb{Z}^+ ~ \text{all positive integers}
+  \text{all real numbers except }4 ~ \mathbb{R}\setminus\{4\}
+  \text{Anna, Ben} ~ \text{Ben and Anna} ;; \text{a parabola} ~ \text{parabola}
+  \text{June }4 ~ \text{June 4} ;; \text{(B) } 7 ~ 7 ;; \textbf{\textsf{(B)}}\ 7 ~ 7
+  \text{all real numbers except }x=4 ~ \mathbb{R}\setminus\{4\}
+ratio:
+  6:2 ~ 3:1 ;; 3:1 ~ 3 ;; 5\text{ out of }36 ~ 5:36 ;; 5 in 36 ~ \frac{5}{36} ;; 3{:}2 ~ 3:2
+residue:
+  10 \pmod 7 ~ 3 \pmod{7} ;; 3 \pmod{7} ~ 3
+whole numbers:
+  \cos(n\pi) ~ (-1)^n ;; \sum_{k=1}^{n}k ~ \frac{n(n+1)}{2}
+letters:
+  dcba ~ abcd ;; \frac{wxyz}{3} ~ \frac13 zyxw ;; mg-T ~ -T+gm ;; 3 m g ~ 3gm ;; 2\pi hr ~ 2\pi rh
+  2sinx ~ 2\sin x ;; n3^{n-2} ~ n\cdot 3^{n-2} ;; 2^{k}5^{m} ~ 5^m\cdot 2^k
+  theta^2+1 ~ \theta^2+1 ;; e^{in\theta} ~ e^{i\theta n} ;; \sqrt[n]{b} ~ b^{1/n}
+  v\omega' ~ \omega^{\prime}v ;; m\ddot{x} ~ \ddot{x}m ;; u^3+c ~ u^3+C
+  \vec{v}' ~ \vec{v}^{\prime} ;; v^{\prime\prime} ~ v''
+letter before brackets:
+  \frac{h(a+b)}{2} ~ \frac12(a+b)h ;; P(1+r)^n ~ P(r+1)^n ;; mg(h+R) ~ mgh+mgR
+  f(x+1)+f(2) ~ f(2)+f(1+x)
+signs:
+  3 + -13x ~ 3-13x ;; x--y ~ x+y ;; \log_23 ~ \log_2 3
+name:
+  AB=5 ~ 5 ;; [ABC]=5 ~ 5 ;; \overline{AB}=5 ~ 5 ;; |AB|=5 ~ 5 ;; \text{Area}=5 ~ 5
+  Area = 5 ~ 5 ;; Answer: 5 ~ 5 ;; u(x,t)=e^{-t}\sin x ~ e^{-t}\sin x ;; P(X=1)=\frac12 ~ \frac12
+  \Delta p\approx-\frac{h}{c} ~ -\frac hc ;; f(x)=2x ~ f(t)=2t ;; AB=4, CD=5 ~ 4, 5
+  p=5,q=2;p=7,q=2 ~ (5,2),(7,2) ;; V_1:V_2=11:21 ~ 11:21 ;; f\left(x\right)+1 ~ 1+f(x)
+  f^{-1}(x)=\frac{x-1}{2} ~ \frac{x-1}{2} ;; m\angle A=30^\circ ~ 30^\circ ;; \text{Var}(X)=3 ~ 3
+chain:
+  2+3=5 ~ 5 ;; S=\pi r^2=25\pi ~ 25\pi ;; x=5+5+1=11 ~ 11 ;; x+y=5+6=11 ~ 11 ;; p<q<r ~ r>q>p
+equal forms:
+  0.75\text{ or }\frac34 ~ 0.75 ;; 90^\circ\text{ or }\frac{\pi}{2} ~ 90^\circ
+system:
+  \begin{cases}x=1\\y=2\end{cases} ~ (1,2)
+  \begin{cases}x+y=3\\x-y=1\end{cases} ~ \begin{cases}y-x=-1\\2x+2y=6\end{cases}
+  \begin{aligned}x&=1\\y&=2\end{aligned} ~ x=1, y=2
+  \left\{\begin{array}{l}x=1\\y=2\end{array}\right. ~ (1,2) ;; \begin{array}{c}7\end{array} ~ 7
+sentence:
+  \text{The vertex is }(4,-7) ~ (4,-7) ;; \text{There are }9\text{ ways} ~ 9
+  The slope is $-\frac{2}{5}$ ~ -0.4 ;; \text{diverges to } -\infty ~ -\infty
+  \text{Tom has }46\text{ coins} ~ 46 ;; \text{Hence, } s = 46 ~ 46 ;; \text{exactly }46 ~ 46
+  \text{all real numbers less than or equal to }7 ~ (-\infty,7]
+  The roots are $7$ and $-2$ ~ -2, 7 ;; The solutions are \frac12 and 7 ~ \frac12, 7
+remark:
+  n = 9 \text{ (since } n > 0) ~ 9
+  \frac{415}{7}\;\text{(about }59.3\text{ boxes)} ~ \frac{415}{7}
+  5\sqrt2 \ (\approx 7.07) ~ 5\sqrt2 ;; 5\sqrt2 \text{ or approximately } 7.07 ~ 5\sqrt2
+date:
+  \text{June 5th} ~ \text{June 5} ;; \text{Friday, 14 June 2019} ~ \text{June 14, 2019}
+  \text{October 9th, 2031} ~ \text{October 9, 2031}
+rounded:
+  \approx 7.42 ~ 7.42 ;; v \approx 7.42 \text{ m/s} ~ 7.42
+decoration:
+  \therefore 46 ~ 46 ;; =46 ~ 46 ;; 46 \;\checkmark ~ 46 ;; 46\text{ ✓} ~ 46 ;; "46" ~ 46
+every integer:
+  \frac{\pi}{7}+m\pi, m\in\mathbb{Z} ~ \frac{\pi}{7}+k\pi, k\in\mathbb{Z}
+  n\pi, n\in\mathbb{Z} ~ n\pi ;; \frac{\pi}{7}+m\pi, m\in\mathbb{Z} ~ \frac{\pi}{7}+k\pi
+number words:
+  five thirteenths ~ \frac{5}{13} ;; \text{negative }46 ~ -46 ;; forty-six ~ 46
+  \text{two thousand one hundred and five} ~ 2105 ;; \text{minus three fifths} ~ -0.6
+  \text{ninety minutes} ~ 1.5\text{ hours} ;; \text{five twentieths} ~ 0.25
+no answer:
+  \text{There are no real roots} ~ \varnothing
+  \text{There are no integer solutions} ~ \text{no solution}
+  \text{no such integer exists} ~ \emptyset ;; \text{The limit does not exist.} ~ \text{DNE}
+  \text{infinitely many solutions} ~ \infty
+ordinal:
+  21^{st} ~ 21 ;; 9^{\text{th}}\text{ row} ~ 9 ;; 8th hour ~ 8
+point:
+  \text{the origin} ~ (0,0,0) ;; \text{the origin }(0,0) ~ (0,0) ;; P(1,2) ~ (1,2)
+  (\pm 3,0,\pm 1) ~ (3,0,1),(3,0,-1),(-3,0,1),(-3,0,-1) ;; (\pm 3,\pm 1) ~ (3,1),(-3,-1)
+  (\pm 3,\mp 1) ~ (3,-1),(-3,1)
+curve:
+  r=5\sec\theta ~ r\cos\theta=5 ;; y=\frac6x ~ xy=6
+labels, chains, sets:
+  \text{Longest: } 9, \text{ shortest: } 4 ~ 4, 9 ;; Longest: 9, shortest: 4 ~ 4, 9
+  \text{Ravi} = 12, \text{Sue} = 7, \text{Tom} = 3 ~ 3, 7, 12 ;; v=11, h=2, k=2 ~ 11,2,2
+  T(6)=2, T(7)=9 ~ 2, 9 ;; u=v=0 ~ u=0, v=0 ;; u=v=0 ~ (0,0) ;; r>q, q>p ~ p<q<r
+  q>p \text{ and } r\ge q ~ p<q\le r ;; x = 4 \text{ or } 5 < x < 7 ~ \{4\}\cup(5,7)
+  \{x \mid x<4\} - \{-2\} ~ (-\infty,-2)\cup(-2,4) ;; \mathbf{R} ~ \mathbb{R}
+  x \in \mathbf{R} ~ \mathbb{R} ;; \text{all nonnegative integers} ~ \mathbb{Z}_{\ge 0}
+  \text{the set of natural numbers} ~ \mathbb{N}
+  \text{all nonzero real numbers} ~ \mathbb{R}\setminus\{0\}
+  \text{all rational numbers} ~ \mathbb{Q} ;; \#T = 23 ~ 23 ;; m+n=61 ~ 61 ;; a+b+c=61 ~ 61
+  T(6)=2, T(7)=9 ~ T(7)=9, T(6)=2 ;; \text{non-negative real numbers} ~ [0,\infty)
+  a=b=c=2 ~ (2,2,2)
+  \text{those congruent to 2 or 3 modulo 5} ~
+    n=5k+2 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0
+notations:
+  (1\,4\,2)(3\,5) ~ (5 3)(2 1 4) ;; (142)(35) ~ (1 4 2)(3 5) ;; \text{H}_3\text{PO}_4 ~ H_3PO_4
+  \mathrm{Na_2SO_4} ~ Na2SO4 ;; \ce{C6H12O6} ~ \text{C}_6\text{H}_{12}\text{O}_6
+  \text{SO}_4^{2-} ~ SO4^2- ;; 1s^2 2s^2 2p^6 3s^2 ~ [\text{Ne}]\,3s^2
+  1s^{2}2s^{2}2p^{6}3s^{2} ~ 1s2 2s2 2p6 3s2 ;; [Ar] 4s^2 3d^{10} ~ [\mathrm{Ar}]3d^{10}4s^2
+  t \mapsto 3t-2 ~ f(x)=3x-2 ;; g: x \mapsto x^2+5 ~ g(x)=x^2+5
+  x \mapsto x^2+5 ~ t\mapsto 5+t^2 ;; g:\mathbb{R}\to\mathbb{R}, x\mapsto x^2+5 ~ g(x)=x^2+5
+  (x,y)\mapsto(y,x) ~ f(u,v)=(v,u) ;; x^2+3 \in \mathbb{F}_2[x] ~ (x+1)^2 \in \mathbb{F}_2[x]
+  x^3-1 \pmod 5 ~ x^3+4 \pmod 5 ;; t^2+t+1 \text{ over } \mathbb{F}_2 ~ t^2-t-1 \pmod 2
+conditions:
+  u=z^2\ (z>0) ~ u=z^2,\ z>0 ;; u=z^2\text{ for }z>0 ~ u=z^2,\ z>0
+""")
+
+ONE_WAY = rows(r"""
+base:
+  4343 ~ 4343_6 ;; 42 ~ 42 (base 6)
+ranges of terms:
+  2\le|z|\le5 ~ [2,5]
+bases of one side:
+  52 ~ 52_8 ;; 1101 ~ 1101_2
+percent:
+  150\% ~ 1.5
+decimal:
+  1000,99 ~ 1000.99 ;; 2,5 ~ 2.5 ;; \pi ~ 3.14 ;; \sqrt{2} ~ 1.414
+locale:
+  1.250.000 ~ 1250000 ;; 1.250,75 ~ 1250.75 ;; 1'250'000 ~ 1250000 ;; 12,50,000 ~ 1250000
+angle:
+  \frac{\pi}{9} ~ \frac{\pi}{9}^\circ
+option:
+  \text{The answer is C} ~ C ;; \text{(C) no solution or one} ~ C
+  \text{C. the median} ~ \text{(C)}
+list:
+  [4,7,9] ~ \{9,4,7\}
+sentence:
+  \text{The function is even} ~ \text{even}
+curve:
+  -x^2+6x-7 ~ y-2=-(x-3)^2 ;; 2x-5 ~ 4x-2y=10 ;; 2\csc\theta ~ \rho\sin\theta=2
+labels, chains, sets:
+  p, q, r ~ p<q<r
+""")
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
-UNEQUAL: list[Row] = [
-    ("options", "B) 5", r"\text{(A) }5"),
-    ("terms by name", r"\text{Var}(X)=3", "E(X)=3"),
-    ("terms by name", "S_{10}=55", "a_{10}=55"),
-    ("terms by name", "P(X>2)=\\frac13", "P(X<2)=\\frac13"),
-    ("points and tuples by name", "S_{ABD}=12", "[ABC]=12"),
-    ("points and tuples by name", "|AC|=7", "AB=7"),
-    ("points and tuples by name", "(x,v)=(7,8)", "x=8,v=7"),
-    ("points and tuples by name", "(5,2)", "(p,q)=(2,5)"),
-    ("reports", r"P(A\cup B)=\frac14", r"P(A\cap B)=\frac14"),
-    ("reports", "|B|=4", "|A|=4"),
-    ("reports", r"4\over1+1", "5"),
-    ("reports", r"\lim_{n\to3}a_n", "a_n"),
-    ("reports", "4^{500001}", "2^{1000000}"),
-    ("reports", "forty-one (42)", "42"),
-    ("reports", "42", "the largest such plan is unknown"),
-    ("terms by name", "P(B)=1/3", "P(A)=1/3"),
-    ("terms by name", r"P(A\cap B)=1/3", r"P(A\cup B)=1/3"),
-    ("terms by name", "E(Y)=5", "E(X)=5"),
-    ("terms by name", "|B|=5", "|A|=5"),
-    ("terms by name", r"\det B=-7", r"\det A=-7"),
-    ("terms by name", r"\gcd(a,c)=4", r"\gcd(a,b)=4"),
-    ("terms by name", "[ABD]=12", "[ABC]=12"),
-    ("terms by name", r"\text{Area}(ABD)=12", r"\text{Area}(ABC)=12"),
-    ("limits and integrals", r"\lim_{x\to-\infty}f(x)=2", r"\lim_{x\to\infty}f(x)=2"),
-    ("options", "P(A)=1/3,P(B)=1/2", "P(A)=1/2,P(B)=1/3"),
-    ("limits and integrals", r"\lim_{n\to 3}a_n", "a_n"),
-    ("limits and integrals", r"\int_0^T v_t\,dt", "Tv_t"),
-    ("terms by name", r"\sin B=\frac35", r"\sin A=\frac35"),
-    ("terms by name", r"\cos A=\frac35", r"\sin A=\frac35"),
-    ("terms by name", "AC=7", "AB=7"),
-    ("terms by name", r"\frac{S_2}{S_1}=3", r"\frac{S_1}{S_2}=3"),
-    ("terms by name", "V_1-V_2=9", "V_1+V_2=9"),
-    ("terms by name", r"\vec a\times\vec b=6", r"\vec a\cdot\vec b=6"),
-    ("terms by name", r"\angle B=30^\circ", r"\angle A=30^\circ"),
-    ("terms by name", "x_1x_2=4", "x_1+x_2=4"),
-    ("ranges of terms", "2x>2", r"(2,\infty)"),
-    ("ranges of terms", r"p+q\ge2", r"(2,\infty)"),
-    ("ranges of terms", "p+q<2", r"(2,\infty)"),
-    ("ranges of terms", r"g(t)\in[0,3)", "[0,3]"),
-    ("ranges of terms", "h(x)>1", "g(x)>1"),
-    ("ranges of terms", "|x|<1", "(0,1)"),
-    ("ranges of terms", "x^2>2", r"(2,\infty)"),
-    ("ranges of terms", r"\sin B\in(0,1)", r"\sin A\in(0,1)"),
-    ("terms by name", "x+2x=2x", "3x"),
-    ("limits and integrals", r"\frac{d}{dt}t^3=2t", "2t"),
-    ("terms by name", "z=3x", "y=3x"),
-    ("terms by name", "xy=6", "6"),
-    ("terms by name", "x+y=61", "61"),
-    ("terms by name", "|t|=46", "46"),
-    ("terms by name", "2x+3=5", "5"),
-    ("terms by name", "x^2=9", "9"),
-    ("limits and integrals", r"\lim_{t\to0}g(t)", r"\lim_{h\to1}g(h)"),
-    ("limits and integrals", r"\lim_{n\to\infty}a_n", r"\lim_{k\to\infty}b_k"),
-    ("options", "(B)", r"\textbf{(C)}\ 27"),
-    ("options", "(B) 27", r"\textbf{(C)}\ 27"),
-    ("options", "C or B", r"\textbf{(C)}\ 27"),
-    ("options", "C", "(c)27"),
-    ("bases of one side", "42", "52_8"),
-    ("bases of one side", "58", "3A_{16}"),
-    ("terms by name", "2,5", r"2,\quadx=5"),
-    ("functions", "g(4)=11", "g(3)=11"),
-    ("functions", "g(u)=11", "g(3)=11"),
-    ("number", "1, 048, 576", "1{,}048{,}576"),
-    ("functions", r"g(\sqrt2+10^{-25})", r"g(\sqrt2)"),
-    ("linear at three points", "w(w-1)(w-2)+w>1", "w>1"),
-    ("structure", r"\vec{g}\cdot\vec{f}", r"\mathbf{g}\times\mathbf{f}"),
-    ("structure", r"\vec{GH}", "GH"),
-    ("structure", r"\mathbf{G}\mathbf{M}\mathbf{G}^{-1}", "G^{-1}MG"),
-    ("matrices", r"\operatorname{diag}(5,-2)", r"\operatorname{diag}(-2,5)"),
-    ("structure", "GH-HG", "HG-GH"),
-    ("units", r"y>7\text{ cm}", r"y>7\text{ kg}"),
-    ("units", r"2\text{ cm}\le y\le 6\text{ cm}", r"2\text{ m}\le y\le 6\text{ m}"),
-    ("units", r"35\%\text{ increase}", r"35\%\text{ decrease}"),
-    ("money", r"64\text{ pence}", "£6.40"),
-    ("names", "d_k=5^k+1", "g_m=5^m+1"),
-    ("names", r"d_{k+1}=5^k+1", r"d_k=5^k+1"),
-    ("names", r"v=w=4,\ z=1", "(4,1,1)"),
-    ("names", r"\int_0^2 3z^2\,dz=8", "9"),
-    ("names", r"\text{(a) }12\quad\text{(b) }5", "(a) 5, (b) 12"),
-    ("names", r"\left(-6,\frac13\right)", r"w=-6,\ w=\frac13"),
-    ("counting", "{}_7P_3", "35"),
-    ("calculus", r"\ddot{z}=-9z", "z'=-9z"),
-    ("calculus", r"\frac{dz}{du}=3u", "z''=3u"),
-    ("numbers", r"0.\dot{2}3\dot{4}", "0.234"),
-    ("families", r"\operatorname{span}\{(3,1,2)\}", "(3,1,2)"),
-    ("geometry", r"\triangle GHK\cong\triangle LMN", r"\triangle GHK\cong\triangle LNM"),
-    ("logic", r"q\Rightarrow r", r"r\Rightarrow q"),
-    ("curves", "y=25y+ty", "y=10y+ty"),
-    ("domain", r"\ln\sqrt{w^2-(1-w)^4}", r"\frac12\ln(w^2-(1-w^2)^2)"),
-    ("sums", r"\binom{n}{k}", r"\binom{k}{n}"),
-    ("sums", r"\sum_{j=1}^{4}\cos(2\pi jv)", "4"),
-    ("dots", r"1+2+\cdots+m", r"\frac{m(m-1)}{2}"),
-    ("dots", r"1+2+\cdots+m+1", r"\frac{m(m+1)}{2}"),
-    ("dots", r"1+4+9+\cdots+m^2", r"\sum_{j=1}^{m} j^3"),
-    ("dots", r"1+3+9+\cdots+3^{m}", r"\frac{3^{m}-1}{2}"),
-    ("dots", r"m(m-1)\cdots(m-r+1)", r"\frac{m!}{(m-r+1)!}"),
-    ("dots", r"b_1+b_2+\cdots+b_m", r"\sum_{i=1}^{m-1} b_i"),
-    ("dots", r"b_1+b_2+\cdots+b_m", "m b_m"),
-    ("dots", r"(u-b_1)(u-b_2)\cdots(u-b_m)", r"\prod_{k=1}^{m}(u-c_k)"),
-    ("bounds in words", r"q \text{ is at least } 7", "q>7"),
-    ("bounds in words", r"q\text{ is no more than }7", "q<7"),
-    ("bounds in words", r"\text{ten less than }17", "7"),
-    ("bounds in words", r"\text{all integers } q>7", "q>7"),
-    ("bounds in words", r"\text{all }q", "q>7"),
-    ("squares in bounds", "q^2<49", "[-7,7]"),
-    ("moduli", "|w+7i|=2", "|w-7i|=2"),
-    ("squares in bounds", "q^2<49", "q<7"),
-    ("squares in bounds", "q^2<-49", "(-7,7)"),
-    ("scientific", r"2.6\text{e-}4", "26000"),
-    ("values of a letter", r"3e^{j\pi i/2},\ j=0,1,2", "3,3i,-3i"),
-    ("values of a letter", r"3e^{j\pi i/2},\ j=0,1,2", "3,3i,-3,-3i"),
-    ("words", r"\text{on a Friday}", r"\text{Saturday}"),
-    ("words", r"\text{Orla never wins}", r"\text{Orla}"),
-    ("words", r"\text{Orla wins if }m=4", r"\text{Orla wins exactly when }m=4"),
-    ("labels", r"\text{maximum }-6,\text{ minimum }8", r"\min=-6,\ \max=8"),
-    ("labels", r"A\cup B=\{4,9\}", r"A\cap B=\{4,9\}"),
-    ("labels", r"MN:PQ=2:9", "9:2"),
-    ("labels", "9, 4", r"\text{(a) }4\text{ (b) }9"),
-    ("labels", r"\angle RPQ=41^\circ", r"\angle PQR=41^\circ"),
-    ("classes in words", r"\text{all odd }m", r"\text{even integers}"),
-    ("classes in words", r"\text{positive odd integers}", r"2k+1,\ k\in\mathbb{Z}"),
-    ("classes in words", r"\text{powers of three}", r"m=3^j,\ j\ge 1"),
-    ("classes in words", r"\text{all integers }m\ge 6", r"m\ge 7"),
-    ("classes in words", r"m\mid 6", r"m\text{ is a multiple of }6"),
-    ("angles", r"\frac{\pi}{6}<\alpha<\frac{\pi}{2}", r"30^\circ<\alpha<60^\circ"),
-    ("words", r"\text{not impossible}", r"\text{impossible}"),
-    ("labels", "9, 4, 2", r"\text{The sequence is }2, 4, 9"),
-    ("classes in words", r"w>6,\ w\in\mathbb Z", r"w\ge 7"),
-    ("functions", r"g(v)=0\text{ and }g(v)=3v", r"g(z)=2z,\ g(z)=0"),
-    ("families", r"z=a\cos 5w+a\sin 5w", r"z=C_1\cos 5w+C_2\sin 5w"),
-    ("dots", r"1^2+2^2+\cdots+m^2", r"\sum_{j=0}^{(m^2-1)/3} (1+3j)"),
-    ("bounds in words", r"q \text{ is at least } 7", "7"),
-    ("remarks", r"w=4\text{ (rejected)}", "w=4"),
-    ("words", r"\text{the series does not converge}", r"\text{converges}"),
-    ("words", r"\text{the series converges conditionally}", r"\text{diverges}"),
-    ("words", r"\text{infinity}", r"-\infty"),
-    ("words", r"\text{concave down on }(2,\infty)", r"\text{concave up on }(2,\infty)"),
-    ("words", r"\text{concave up on }(2,\infty)", r"\text{concave up on }[2,\infty)"),
-    ("labels", r"\ell: 3x-4y=9", "3x-4y=8"),
-    ("labels", r"\angle A=41^\circ", r"\angle B=41^\circ"),
-    ("labels", r"\min=-6,\ \max=8", r"\min=8,\ \max=-6"),
-    ("proportions", r"w\propto\frac{1}{v^2}", r"w\propto\frac{1}{v}"),
-    ("proportions", r"w\propto v", "w=v"),
-    ("dots", r"1,2,\ldots,5", "15"),
-    ("dots", r"\{1,2,\ldots,m\}", r"\{0,1,\ldots,m-1\}"),
-    ("dots", r"\{1,2,\ldots,m\}", r"\{1,3,\ldots,m\}"),
-    ("dots", r"\{1,2,\ldots,m\}", "m"),
-    ("sums", r"\sum_{k=1}^{m} b_k^2", r"\left(\sum_{k=1}^{m} b_k\right)^2"),
-    ("sums", r"\sum_{k=1}^{m} |b_k|", r"\sum_{k=1}^{m} b_k"),
-    ("sums", r"\sum_{k=1}^{3} b_k", "3b_k"),
-    ("sums", r"\sum_{i=1}^{m} b_{ij}", "mb_{ij}"),
-    ("sums", r"\sum_{i=1}^{m}\sum_{j=1}^{m} b_i c_j", r"m\sum_{i=1}^{m} b_i c_i"),
-    ("sums", r"\sum_{j=1}^{4}|v-j|", "4v-10"),
-    ("sums", r"v+\prod_{j=3}^{45}(v-j)", "v"),
-    ("sums", r"m!+\prod_{j=1}^{60}(m-j)", "m!"),
-    ("sums", r"\lceil v\rceil+\sum_{j=1}^{6}0", "v"),
-    ("sums", r"\sum_{j=1}^{m}(2j-1)+\prod_{j=1}^{55}(m-j)", "m^2"),
-    ("sums", r"\sum_{j=1}^{m}|u|", "mu"),
-    ("domain", r"\sqrt{w}^2", "|w|"),
-    ("structure", "K^{-1}LK", "L"),
-    ("structure", "K^TL", "LK^T"),
-    ("structure", "K^{-1}L", "LK^{-1}"),
-    ("structure", r"\vec f\times\vec g", r"\vec g\times\vec f"),
-    ("structure", r"\mathbf{f}\times\mathbf{g}", r"\mathbf{f}\cdot\mathbf{g}"),
-    ("structure", r"\vec f\times\vec g=0", r"\vec f\cdot\vec g=0"),
-    ("structure", r"\vec f\times\vec g=\vec 0", r"\vec h\times\vec k=\vec 0"),
-    ("structure", r"f\times g", r"g\times f"),
-    ("structure", r"\frac{du}{dv}", r"\frac{u}{v}"),
-    ("structure", r"\frac{d^2u}{dv^2}", r"\frac{u}{v^2}"),
-    ("structure", r"u\,dv", r"v\,du"),
-    ("connective", r"r\lor s", r"r\land s"),
-    ("connective", r"r\lor\lnot s", r"r\lor s"),
-    ("connective", r"\lnot(r\lor s)", r"\lnot r\lor s"),
-    ("structure", "K^{T}K", "KK^{T}"),
-    ("structure", r"K^{\top}L", r"LK^{\top}"),
-    ("connective", r"r\land s", "r, s"),
-    ("vector", r"7\hat{\jmath}-4\vec{k}", r"7\mathbf{k}-4\mathbf{j}"),
-    ("for all", r"h(u)=3+u,\ \forall u\in\mathbb{R}", r"h(u)=3-u\text{ for all real }u"),
-    ("field", r"(((x^{199})^{199})^{199}+1)^{30}\pmod{3}", r"x^2+1\pmod{3}"),  # no time, no memory
-    ("field", r"y+7\pmod{10^{40}}", r"y+8\pmod{10^{40}}"),
-    ("logic", r"\lnot f\land\lnot g", r"\lnot(f\land g)"),
-    ("logic", r"g\to f", r"g\lor\neg f"),
-    ("logic", r"f\lor(g\land h)", r"f\land(g\lor h)"),
-    ("logic", r"N\setminus M", r"M\cap N^c"),
-    ("logic", "M+N", r"M\cup N"),
-    ("logic", "7", r"M\cup N"),
-    ("logic", r"M\cap L", r"M\cap N"),
-    ("connective", r"u<3\text{ or }v<4", r"u<3\text{ and }v<4"),
-    ("connective", r"u<3\text{ or }v<4", "u<3, v<4"),
-    ("connective", r"u=3\text{ or }v=4", r"u=3\text{ and }v=4"),
-    ("connective", "(3,4)", r"u=3\text{ or }v=4"),
-    ("connective", "(6,-1)", r"6\text{ or }-1"),
-    ("connective", "[6,9]", r"6\text{ or }9"),
-    ("connective", r"(r\lor s)\land t", r"r\lor(s\land t)"),
-    ("connective", r"\text{cats or dogs}", r"\text{cats and dogs}"),
-    ("calculus", "z=3u", r"\frac{dg}{du}=3u"),
-    ("calculus", "g(u)=3u", r"\frac{dg}{du}=3u"),
-    ("calculus", "g'(u)=3u", "z''=3u"),
-    ("calculus", "z=3u", "g'(u)=3u"),
-    ("matrices", "[5,-2,1]^T", r"\begin{pmatrix}5&-2&1\end{pmatrix}"),
-    ("names", r"(u,v)\in\{(2,5),(1,7)\}", "(5,2), (7,1)"),
-    ("names", r"c_n=5^n+2,\ n\ge 3", "c_n=5^n+2"),
-    ("names", r"g(u)=5u+2,\ u\ge 1", "g(u)=5u+2"),
-    ("interval", r"u\ne 3,-8", r"\mathbb{R}\setminus\{3\}"),
-    ("interval", r"u\ne 3,-8", "u=3,-8"),
-    ("spelling", "b", "b(by + c)"),
-    ("spelling", r"\text{The area is not 64}", "64"),
-    ("bases", r"3B2_{\text{eleven}}", "3B2_{12}"),
-    ("interval", "(3,3)", r"\text{no solution}"),
-    ("interval", r"\emptyset", "(b,b)"),
-    ("units", r"30\text{ cubic units}", r"30\text{ square units}"),
-    ("units", r"30\text{ units}", r"30\text{ square units}"),
-    ("units", r"30\text{ units}^2", r"30\text{ ft}^3"),
-    ("units", r"11\cdot\frac13\%", r"11\frac13\%"),
-    ("hedge", r"30\text{ (approximately)}", "30"),
-    ("hedge", r"30\text{ (about)}", "30"),
-    ("hedge", r"\text{not the result}=30", "30"),
-    ("hedge", r"\text{lower bound}=30", "30"),
-    ("hedge", r"\text{false}=30", "30"),
-    ("hedge", r"\text{an estimate}=30", "30"),
-    ("word", "TTH", "THT"),
-    ("word", "CAB", "ABC"),
-    ("word", "TTH, THT", "HTT, TTH"),
-    ("word", "a^3+b^3+c", "a^3+b^3+C"),
-    ("pieces", "|t+3200|", "t+3200"),
-    ("pieces", "((v-6)^2)^{1/2}", "6-v"),
-    ("pieces", r"k!+\lfloor k/47 \rfloor", "k!"),
-    ("pieces", r"(-1)^m+\lfloor m/90 \rfloor", "(-1)^m"),
-    ("pieces", r"w^2+\lfloor w/5000 \rfloor", "w^2"),
-    ("pieces", r"\min(x+y, 9000)", "x+y"),
-    ("pieces", r"|e^s-10^6|+e^s-10^6", "0"),
-    ("pieces", r"400\arctan(\tan(x/400))", "x"),
-    ("powers", "(p-q)^{6001}", "(q-p)^{6001}"),
-    ("calculus", r"\int_1^4 3t^2\,dt", "64"),
-    ("calculus", r"\sum_{n=1}^{\infty} 3^{-n}", "1"),
-    ("domain", "3-x", "|x-3|"),
-    ("domain", "x", r"\arctan(\tan x)"),
-    ("domain", "y", r"\min(x,y)"),
-    ("domain", r"\lfloor x\rfloor+1", r"\lceil x\rceil"),
-    ("domain", "I(0)e^{t/RC}", "I(0)e^{-t/RC}"),
-    ("units", r"6\text{ trillion}", "6"),
-    ("code", "print(42)", "42"),
-    ("hedge", r"5 \text{ or } 6", "5"),
-    ("hedge", "5, 6", "5"),
-    ("hedge", r"\{5\} \cup \{6\}", "5"),
-    ("hedge", r"\ge 5", "5"),
-    ("hedge", r"\ne 42", "42"),
-    ("hedge", r"\text{at least } 42", "42"),
-    ("hedge", r"42 \text{ or more}", "42"),
-    ("hedge", r"\text{about } 42", "42"),
-    ("hedge", r"\pm 42", "42"),
-    ("hedge", r"x < \pm 6", "x<6"),
-    ("hedge", "1, 2, 3, ...", "1, 2, 3"),
-    ("hedge", "x=5=6", "6"),
-    ("option", r"\text{(B) }27", "C"),
-    ("option", r"\text{(C) or (B)}", "C"),
-    ("option", r"\text{(C) is wrong}", "C"),
-    ("option", r"\text{(B) } C", "C"),
-    ("sentence", r"\text{nothing is odd}", r"\text{odd}"),
-    ("decimal", "1.250", "1250"),
-    ("decimal", "0.333", r"\frac13"),
-    ("decimal", r"\frac13", "0.333"),
-    ("decimal", "1.7320508", r"\sqrt3"),
-    ("decimal", "3.14", r"\pi"),
-    ("decimal", "41.9999", "42"),
-    ("decimal", "10^{-20}", "0"),
-    ("number", "12345678901234568", "12345678901234567"),
-    ("number", r"\frac{1}{2^{98}}", r"\frac{1}{2^{99}}"),
-    ("number", "2024^{4046}+1", "2024^{4046}"),
-    ("number", "1000000000!+1", "1000000000!"),
-    ("number", "32, 349", "32349"),
-    ("number", r"\frac{1}{2}3", r"\frac{1}{23}"),
-    ("number", "11 7/6", r"\frac{73}{6}"),
-    ("number", "70 2", r"70\sqrt{2}"),
-    ("number", "(b)0", "0"),
-    ("number", r"\frac{42}{0}", "42"),
-    ("number", r"\frac00", "0"),
-    ("percent", r"0.2\%", "0.2"),
-    ("percent", "5", r"500\%"),
-    ("percent", "0.2", r"0.2\%"),
-    ("percent", "5000", r"50\%"),
-    ("percent", r"0.5\%", r"50\%"),
-    ("percent", r"500\%", r"5\%"),
-    ("percent", "0.42", "42"),
-    ("algebra", r"\sqrt{x^2}", "x"),
-    ("algebra", "2k", "2n"),
-    ("algebra", r"\sqrt{a+b}", r"\sqrt a+\sqrt b"),
-    ("algebra", r"\sin(1+10^{-500})", r"\sin 1"),
-    ("algebra", r"\frac{d}{dx} x^2", "x"),
-    ("named value", "2x+3=13", "5"),
-    ("named value", "x=5", "y=5"),
-    ("list", "2,3,3,3", "2,3"),
-    ("list", r"\{1,2,3\}", r"\{1,2\}"),
-    ("tuple", "(2,1)", "(1,2)"),
-    ("tuple", "(1,2)", r"\{1,2\}"),
-    ("tuple", "(8,-2)", "[8,-2]"),
-    ("tuple", "(1,2)", "12"),
-    ("interval", "(1,2]", "(1,2)"),
-    ("interval", r"(1,2)\cup(2,3)", "(1,3)"),
-    ("interval", "x>2", r"x \ge 2"),
-    ("interval", "-x>-2", "x>2"),
-    ("equation", "x^2+5=0", "x^2+7=0"),
-    ("equation", "x+1=1+x", "2y=y+y"),
-    ("equation", "5=6", "2+3=6"),
-    ("equation", "0=0", "1=1"),
-    ("matrix", r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix}1&2\end{pmatrix}"),
-    ("unit", r"3 \text{ cm}", r"3 \text{ m}"),
-    ("unit", r"42 \text{ cm}", r"42 \text{ cm}^2"),
-    ("unit", r"5 \text{ apples}", r"5 \text{ oranges}"),
-    ("unit", r"\$36", r"36^\circ"),
-    ("time", "4:30 a.m.", "4:30 p.m."),
-    ("time", r"\text{7:35 in the morning}", "7:35 pm"),
-    ("text", r"\text{Yes, they don't}", r"\text{Yes}"),
-    ("text", r"\text{No, they do}", r"\text{No}"),
-    ("matrix", r"P=\begin{pmatrix}1&2\end{pmatrix}", r"P^{-1}=\begin{pmatrix}1&2\end{pmatrix}"),
-    ("ratio", "1:2", "2:1"),
-    ("ratio", "1:00", "12:00"),
-    ("base", "1010_2", "1010_3"),
-    ("base", "4_2", "42"),
-    ("text", r"\text{not even}", r"\text{even}"),
-    ("text", "True", "1"),
-    ("infinity", r"\infty", r"-\infty"),
-    ("whole numbers", r"n+\binom{n}{0}-1", r"\sin(\pi n)+n"),
-    ("whole numbers", r"n+0\cdot n!", r"\sin(\pi n)+n"),
-    ("whole numbers", "(-1)^{2x}", r"\cos(2\pi x)"),
-    ("letters", "24abcd", "24"),
-    ("letters", "7mg", "7"),
-    ("letters", "2km", r"2000\text{ m}"),
-    ("letters", "2sinx", "2"),
-    ("letters", "x2", "2x"),
-    ("letter before brackets", "f(x)+f(y)", "f(x+y)"),
-    ("letter before brackets", "f(2)", "f(3)"),
-    ("words before", r"\text{the reciprocal of }5", "5"),
-    ("words before", r"\text{July }5", "5"),
-    ("words before", r"\text{July }4", r"\text{June }4"),
-    ("words before", r"\text{Room }5", r"\text{Floor }5"),
-    ("words after", "5 halves", "5"),
-    ("words after", "5 factorial", "5"),
-    ("words after", "5 millions", "5"),
-    ("words after", "5 dozens", "5"),
-    ("words after", r"5\text{ reciprocal}", "5"),
-    ("words after", r"5\text{ larger}", "5"),
-    ("words after", r"5\text{ lakh}", "5"),
-    ("name", "g(x)=2x", "f(x)=2x"),
-    ("name", "AB=5", "CD=5"),
-    ("name", "xy=6", "6"),
-    ("chain", "2+3=6", "5"),
-    ("chain", "2+3=5=6", "5"),
-    ("chain", "x=x=5x/x", "5"),
-    ("chain", "1=1", "1=x"),
-    ("system", r"\begin{cases}x=1\\y=2\end{cases}", "(2,1)"),
-    ("system", r"\begin{cases}5\\6\end{cases}", "5"),
-    (
-        "pieces",
-        r"\begin{cases}1&x\ge0\\0&x<0\end{cases}",
-        r"\begin{cases}1&x>0\\0&x\le0\end{cases}",
-    ),
-    ("unit", r"1\text{ liter}", r"1\text{ gallon}"),
-    ("unit", r"5\text{ N}", r"5\text{ J}"),
-    ("unit", r"25^\circ\text{F}", r"25^\circ\text{C}"),
-    ("unit", "€5", r"\$5"),
-    ("e", "2e - 1", "0.2"),
-    ("e", "2e + 1", "20"),
-    ("list", "3, 5", "3.5"),
-    ("list", "1.2", "1, 2"),
-    ("list", "{{1},2}", "{1,2}"),
-    ("interval", "1,0", "[0,1)"),
-    ("interval", "0,1", "[0,1)"),
-    ("interval", "0,1", "(0,1]"),
-    ("time", "5:10", "10:20"),
-    ("time", "2:15", "4:30"),
-    ("text", "No idea", "No"),
-    ("text", "No solution", "No"),
-    ("text", "oN", "No"),
-    ("text", "seY", "Yes"),
-    ("text", "eurT", "True"),
-    ("text", "silent", "listen"),
-    ("text", r"\text{Anna and Ben}", r"\text{Anna}"),
-    ("spelling", r"5\text{ to }9", "5"),
-    ("spelling", "₹640", r"\$640"),
-    ("spelling", r"\prod_{i=1}^{5} i", "i^5"),
-    ("sentence", r"\text{The reciprocal is }5", "5"),
-    ("sentence", r"\text{It is false that it is }5", "5"),
-    ("sentence", r"\text{The function is not even}", r"\text{even}"),
-    ("remark", r"5\text{ or about }6", "5"),
-    ("remark", r"2(about+b)", "2"),
-    ("unit", r"46\text{ (or 64)}", "46"),
-    ("date", r"\text{June 5th}", r"\text{June 15}"),
-    ("vector", r"\begin{bmatrix}-7\\4\end{bmatrix}", "(4,-7)"),
-    ("list", "[4,7]", r"\{4,7\}"),
-    ("list", r"r_1 = 4, s_2 = 7", r"\{4,7\}"),
-    ("chain", "p<r<q", "r>q>p"),
-    ("letters", "u^3+k", "u^3+C"),
-    ("letters", "5-12j", "5-12i"),
-    ("named value", "|t| = 46", "46"),
-    ("angle", r"20\text{ radians}", r"20^\circ"),
-    ("angle", r"\frac{\pi}{9}^\circ", r"\frac{\pi}{9}\text{ radians}"),
-    ("decimal", r"\approx 7", "7"),
-    ("every integer", r"\frac{\pi}{7}+2m\pi, m\in\mathbb{Z}", r"\frac{\pi}{7}+k\pi"),
-    ("ratio", r"5\text{ out of }36", "5"),
-    ("number words", "one two", "0.5"),
-    ("number words", r"\text{negative }46, 47", "-46"),
-    ("sentence", r"\text{all real numbers less than }7\text{ or }9", r"(-\infty,7)"),
-    ("sentence", r"\text{all real numbers less than }7", r"(-\infty,7]"),
-    ("sentence", r"\text{exactly not }46", "46"),
-    ("number words", "forty-six", "64"),
-    ("number words", r"\text{five and six}", "11"),
-    ("number words", "seven hundred eight", "7800"),
-    ("no answer", r"\text{infinitely many solutions}", r"\text{no solutions}"),
-    ("no answer", r"\text{no such triangle}", r"\text{no such integer}"),
-    ("no answer", r"\text{DNE}", "0"),
-    ("base", "A3_{16}", "A3_{12}"),
-    ("residue", "10", r"3 \pmod 7"),
-    ("residue", "3", r"10 \pmod 7"),
-    ("unit", r"4\text{ m}+2", "6"),
-    ("unit", r"3\text{ m}+5\text{ s}", "8"),
-    ("unit", r"16\pi-24\text{ cm}^2", r"16\pi+24"),
-    ("unit", r"4\sqrt{3}+2\text{ m}", r"(4\sqrt3+2)\text{ s}"),
-    ("unit", r"15\,\frac{\mathrm{m}}{\mathrm{s}}", r"15\text{ m/s}^2"),
-    ("unit", r"\text{seven halves}", "7"),
-    ("unit", r"\text{seven squared}", "7"),
-    ("unit", r"\text{two linked loops}", "2"),
-    ("unit", r"\text{about seven pencils}", "7"),
-    ("unit", r"8\text{ (cm)}", r"8\text{ m}"),
-    ("unit", r"23\text{ (or 24)}", "23"),
-    ("unit", r"23\text{ (squares)}", "23"),
-    ("unit", "85¢", r"\$85"),
-    ("unit", "€62", "£62"),
-    ("unit", r"6 \text{ hens and } 5 \text{ ducks}", "11"),
-    ("unit", r"6 \text{ hens and } 5 \text{ ducks}", r"5 \text{ hens and } 6 \text{ ducks}"),
-    ("ordinal", "9^{th}", "90"),
-    ("ordinal", r"4\text{th root}", "4"),
-    ("ordinal", r"4^{\text{th}}\text{ row}", r"4^{\text{th}}\text{ column}"),
-    ("ordinal", r"5\text{th part}", "5"),
-    ("base", "3E_{hex}", "3E_{15}"),
-    ("base", "42 (base 7)", "42_6"),
-    ("functions", r"\max\{4,9\}", "4"),
-    ("functions", r"\binom{9}{2,3,4}", r"\binom92"),
-    ("functions", r"\binom{9}{2,3,3}", "5040"),
-    ("spelling", r"5{\frac{1}{6}}", r"\frac56"),
-    ("spelling", "0.(81)", "0.81"),
-    ("spelling", "2{,}5", "25"),
-    ("spelling", "(2{,}5)", "2.5"),
-    ("spelling", "10{,}125", "10.125"),
-    ("spelling", r"\text{-}12", "12"),
-    ("spelling", r"\frac{2}{9}\text{ (in lowest terms)}", r"\frac92"),
-    ("vector", r"\frac13(2,\sqrt5)", r"\left(\frac23,\sqrt5\right)"),
-    ("vector", "2(1,3)", "26"),
-    ("vector", "2(1,3)+(4,0,1)", "(6,6,1)"),
-    ("point", r"\text{the origin}", "(0,1)"),
-    ("point", r"\text{the origin}", "0"),
-    ("point", "P(1,3)", "(1,2)"),
-    ("point", r"(\pm 3,\mp 1)", "(3,1),(3,-1),(-3,1),(-3,-1)"),
-    ("point", r"(\pm 3,0,\pm 1)", "(3,0,1),(-3,0,1),(3,0,-1)"),
-    ("functions", r"\zeta(3)", r"\frac{\pi^3}{30}"),
-    ("functions", r"\Gamma(k+1)", "(k+1)!"),
-    ("functions", r"\Gamma(5)", "120"),
-    ("pieces", "|y-2|", r"\begin{cases}y-2&y\ge3\\2-y&y<3\end{cases}"),
-    ("pieces", "|y|", r"\begin{cases}y&y>0\\-y&y<0\end{cases}"),
-    ("pieces", "|y|", r"\begin{cases}x&x\ge0\\-x&x<0\end{cases}"),
-    (
-        "pieces",
-        r"\lceil y\rceil",
-        r"\begin{cases}\lfloor y\rfloor+1&y\ge0\\\lceil y\rceil&y<0\end{cases}",
-    ),
-    ("curve", "-x^2+6x-5", "y-2=-(x-3)^2"),
-    ("curve", "4x-10", "4x-2y=10"),
-    ("curve", "x=1", "y=1"),
-    ("curve", "y=1", "xy=x"),
-    ("curve", "2-y", "x^2-4=xy"),
-    ("curve", r"2\sec\theta", r"\rho\sin\theta=2"),
-    ("labels, chains, sets", r"\text{Longest: } 9, \text{ shortest: } 4", "4, 8"),
-    ("labels, chains, sets", r"\text{Longest: } 9, \text{ not shortest: } 4", "4, 9"),
-    ("labels, chains, sets", "v=11, h=2, k=3", "11,2,2"),
-    ("labels, chains, sets", "y=1, x=2", "1, 2"),
-    ("labels, chains, sets", "u=v=0", "(0,1)"),
-    ("labels, chains, sets", "q>p, r>p", "p<q<r"),
-    ("labels, chains, sets", r"q>p \text{ or } r>q", "p<q<r"),
-    ("labels, chains, sets", "r, q, p", "p<q<r"),
-    ("labels, chains, sets", "p, r, q", "p<q<r"),
-    ("labels, chains, sets", r"x = 4 \text{ or } 5 < x < 7", r"\{4\}\cup(5,7]"),
-    ("labels, chains, sets", r"x = 4 \text{ and } 3 < x < 7", r"\{4\}\cup(3,7)"),
-    ("labels, chains, sets", r"\{x \mid x<4\} - \{-2\}", r"(-\infty,4)"),
-    ("labels, chains, sets", r"\text{all nonzero real numbers}", r"\mathbb{R}"),
-    ("labels, chains, sets", "m+n=61", "62"),
-    ("labels, chains, sets", "x+y=61", "61"),
-    ("labels, chains, sets", "x+y=30+30=61", "61"),
-    ("labels, chains, sets", "2m+n=61", "61"),
-    ("labels, chains, sets", r"\mathbf{Z}", r"\mathbb{R}"),
-    ("labels, chains, sets", "T(6)=2, T(7)=9", "T(6)=9, T(7)=2"),
-    ("labels, chains, sets", r"\text{positive real numbers}", r"[0,\infty)"),
-    ("labels, chains, sets", "a=b=c=2", "(2,2,3)"),
-    (
-        "labels, chains, sets",
-        r"\text{those congruent to 2 or 3 modulo 5}",
-        r"n=5k+7 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0",
-    ),
-    ("labels, chains, sets", "1<2<3", "1,2,3"),
-    ("unit", r"31\ (\text{cm}^2)", r"31\text{ cm}"),
-    ("base", "{1101}_2", "1101_3"),
-    ("pieces", r"\begin{cases}-5&x<0\\1&x=0\\5&x>0\end{cases}", r"5\operatorname{sgn}(x)"),
-    ("spelling", r"\frac{7}{4}\text{ (reciprocal)}", r"\frac74"),
-    ("spelling", "x != 4", "x=4"),
-    ("spelling", "x>=4", r"(4,\infty)"),
-    ("spelling", r"4{cm}", r"4\text{ m}"),
-    ("notations", r"(1\,2\,4)(3\,5)", "(5 3)(2 1 4)"),
-    ("notations", "(142)(35)", "(1 4 2)(3 6)"),
-    ("notations", "(1,4,2)", "(4,2,1)"),
-    ("notations", r"\text{H}_3\text{PO}_4", r"\text{H}_3\text{PO}_3"),
-    ("notations", r"\text{Co}_2", r"\text{CO}_2"),
-    ("notations", "[Ar] 4s^2 3d^{10}", r"[\mathrm{Ar}]3d^{9}4s^2"),
-    ("notations", "1s^2 2s^2 2p^6 3s^2", "1s^2 2s^2 2p^6 3s^1"),
-    ("notations", r"x \mapsto x^2+5", r"x\mapsto x^2-5"),
-    ("notations", r"x^3-1 \pmod 5", r"x^3+1 \pmod 5"),
-    ("notations", r"t^2+t+1 \text{ over } \mathbb{F}_2", r"t^2+1 \text{ over } \mathbb{F}_2"),
-    ("notations", r"x^3-1 \pmod 5", r"x^3-1 \pmod 7"),
-    ("spelling", r"6{\frac23}", "4"),
-    ("sentence", "The square root is $7$", "7"),
-    ("sentence", "The roots are not $7$", "7"),
-    ("words", r"\text{No, it is.}", r"\text{No}"),
-    ("words", r"\text{Yes, it is not.}", r"\text{Yes}"),
-    ("words", r"\text{no integer solutions}", r"\text{no real solutions}"),
-    ("words", r"\text{no positive integer solutions}", r"\text{no integer solutions}"),
-    ("words", r"\text{three fifths of nine}", r"\frac35"),
-    ("angles", r"\text{8:40 in the morning}", r"8:40\text{ p.m.}"),
-    ("spelling", "0.5(72)", r"0.5\overline{27}"),
-    ("functions", "q(p(x))", r"p\circ q"),
-    ("functions", "q(p(x))", "p(q(x))"),
-    ("functions", r"v\circ u", r"u\circ v"),
-    ("functions", "(q \\circ p)(t)=4t^2-t", r"(p \circ q)(t)=4t^2-t"),
-    ("calculus", "g_u=3z+u", r"\frac{\partial g}{\partial z}=u+3z"),
-    ("calculus", "g_z=3z+u", r"\frac{\partial^2 g}{\partial z^2}=u+3z"),
-    ("calculus", "(6u,1)", r"\nabla g=(6u,-1)"),
-    ("conditions", r"u=z^2\ (z>0)", r"u=z^2"),
-    ("conditions", r"u=z^2\text{ for }z>1", r"u=z^2,\ z>0"),
-    ("sets", r"1<m\le4,\ m\in\mathbb{R}", r"\{2,3,4\}"),
-    (
-        "names",
-        r"M^{-1}=\begin{pmatrix}4&1\\0&2\end{pmatrix}",
-        r"M=\begin{pmatrix}4&1\\0&2\end{pmatrix}",
-    ),
-]
+UNEQUAL = rows(r"""
+options:
+  B) 5 ~ \text{(A) }5 ;; P(A)=1/3,P(B)=1/2 ~ P(A)=1/2,P(B)=1/3 ;; (B) ~ \textbf{(C)}\ 27
+  (B) 27 ~ \textbf{(C)}\ 27 ;; C or B ~ \textbf{(C)}\ 27 ;; C ~ (c)27
+terms by name:
+  \text{Var}(X)=3 ~ E(X)=3 ;; S_{10}=55 ~ a_{10}=55 ;; P(X>2)=\frac13 ~ P(X<2)=\frac13
+  P(B)=1/3 ~ P(A)=1/3 ;; P(A\cap B)=1/3 ~ P(A\cup B)=1/3 ;; E(Y)=5 ~ E(X)=5 ;; |B|=5 ~ |A|=5
+  \det B=-7 ~ \det A=-7 ;; \gcd(a,c)=4 ~ \gcd(a,b)=4 ;; [ABD]=12 ~ [ABC]=12
+  \text{Area}(ABD)=12 ~ \text{Area}(ABC)=12 ;; \sin B=\frac35 ~ \sin A=\frac35
+  \cos A=\frac35 ~ \sin A=\frac35 ;; AC=7 ~ AB=7 ;; \frac{S_2}{S_1}=3 ~ \frac{S_1}{S_2}=3
+  V_1-V_2=9 ~ V_1+V_2=9 ;; \vec a\times\vec b=6 ~ \vec a\cdot\vec b=6
+  \angle B=30^\circ ~ \angle A=30^\circ ;; x_1x_2=4 ~ x_1+x_2=4 ;; x+2x=2x ~ 3x ;; z=3x ~ y=3x
+  xy=6 ~ 6 ;; x+y=61 ~ 61 ;; |t|=46 ~ 46 ;; 2x+3=5 ~ 5 ;; x^2=9 ~ 9 ;; 2,5 ~ 2,\quadx=5
+points and tuples by name:
+  S_{ABD}=12 ~ [ABC]=12 ;; |AC|=7 ~ AB=7 ;; (x,v)=(7,8) ~ x=8,v=7 ;; (5,2) ~ (p,q)=(2,5)
+reports:
+  P(A\cup B)=\frac14 ~ P(A\cap B)=\frac14 ;; |B|=4 ~ |A|=4 ;; 4\over1+1 ~ 5
+  \lim_{n\to3}a_n ~ a_n ;; 4^{500001} ~ 2^{1000000} ;; forty-one (42) ~ 42
+  42 ~ the largest such plan is unknown
+limits and integrals:
+  \lim_{x\to-\infty}f(x)=2 ~ \lim_{x\to\infty}f(x)=2 ;; \lim_{n\to 3}a_n ~ a_n
+  \int_0^T v_t\,dt ~ Tv_t ;; \frac{d}{dt}t^3=2t ~ 2t ;; \lim_{t\to0}g(t) ~ \lim_{h\to1}g(h)
+  \lim_{n\to\infty}a_n ~ \lim_{k\to\infty}b_k
+ranges of terms:
+  2x>2 ~ (2,\infty) ;; p+q\ge2 ~ (2,\infty) ;; p+q<2 ~ (2,\infty) ;; g(t)\in[0,3) ~ [0,3]
+  h(x)>1 ~ g(x)>1 ;; |x|<1 ~ (0,1) ;; x^2>2 ~ (2,\infty) ;; \sin B\in(0,1) ~ \sin A\in(0,1)
+bases of one side:
+  42 ~ 52_8 ;; 58 ~ 3A_{16}
+functions:
+  g(4)=11 ~ g(3)=11 ;; g(u)=11 ~ g(3)=11 ;; g(\sqrt2+10^{-25}) ~ g(\sqrt2)
+  g(v)=0\text{ and }g(v)=3v ~ g(z)=2z,\ g(z)=0 ;; \max\{4,9\} ~ 4 ;; \binom{9}{2,3,4} ~ \binom92
+  \binom{9}{2,3,3} ~ 5040 ;; \zeta(3) ~ \frac{\pi^3}{30} ;; \Gamma(k+1) ~ (k+1)!
+  \Gamma(5) ~ 120 ;; q(p(x)) ~ p\circ q ;; q(p(x)) ~ p(q(x)) ;; v\circ u ~ u\circ v
+  (q \circ p)(t)=4t^2-t ~ (p \circ q)(t)=4t^2-t
+number:
+  1, 048, 576 ~ 1{,}048{,}576 ;; 12345678901234568 ~ 12345678901234567
+  \frac{1}{2^{98}} ~ \frac{1}{2^{99}} ;; 2024^{4046}+1 ~ 2024^{4046}
+  1000000000!+1 ~ 1000000000! ;; 32, 349 ~ 32349 ;; \frac{1}{2}3 ~ \frac{1}{23}
+  11 7/6 ~ \frac{73}{6} ;; 70 2 ~ 70\sqrt{2} ;; (b)0 ~ 0 ;; \frac{42}{0} ~ 42 ;; \frac00 ~ 0
+linear at three points:
+  w(w-1)(w-2)+w>1 ~ w>1
+structure:
+  \vec{g}\cdot\vec{f} ~ \mathbf{g}\times\mathbf{f} ;; \vec{GH} ~ GH
+  \mathbf{G}\mathbf{M}\mathbf{G}^{-1} ~ G^{-1}MG ;; GH-HG ~ HG-GH ;; K^{-1}LK ~ L ;; K^TL ~ LK^T
+  K^{-1}L ~ LK^{-1} ;; \vec f\times\vec g ~ \vec g\times\vec f
+  \mathbf{f}\times\mathbf{g} ~ \mathbf{f}\cdot\mathbf{g}
+  \vec f\times\vec g=0 ~ \vec f\cdot\vec g=0
+  \vec f\times\vec g=\vec 0 ~ \vec h\times\vec k=\vec 0 ;; f\times g ~ g\times f
+  \frac{du}{dv} ~ \frac{u}{v} ;; \frac{d^2u}{dv^2} ~ \frac{u}{v^2} ;; u\,dv ~ v\,du
+  K^{T}K ~ KK^{T} ;; K^{\top}L ~ LK^{\top}
+matrices:
+  \operatorname{diag}(5,-2) ~ \operatorname{diag}(-2,5)
+  [5,-2,1]^T ~ \begin{pmatrix}5&-2&1\end{pmatrix}
+units:
+  y>7\text{ cm} ~ y>7\text{ kg} ;; 2\text{ cm}\le y\le 6\text{ cm} ~ 2\text{ m}\le y\le 6\text{ m}
+  35\%\text{ increase} ~ 35\%\text{ decrease} ;; 30\text{ cubic units} ~ 30\text{ square units}
+  30\text{ units} ~ 30\text{ square units} ;; 30\text{ units}^2 ~ 30\text{ ft}^3
+  11\cdot\frac13\% ~ 11\frac13\% ;; 6\text{ trillion} ~ 6
+money:
+  64\text{ pence} ~ £6.40
+names:
+  d_k=5^k+1 ~ g_m=5^m+1 ;; d_{k+1}=5^k+1 ~ d_k=5^k+1 ;; v=w=4,\ z=1 ~ (4,1,1)
+  \int_0^2 3z^2\,dz=8 ~ 9 ;; \text{(a) }12\quad\text{(b) }5 ~ (a) 5, (b) 12
+  \left(-6,\frac13\right) ~ w=-6,\ w=\frac13 ;; (u,v)\in\{(2,5),(1,7)\} ~ (5,2), (7,1)
+  c_n=5^n+2,\ n\ge 3 ~ c_n=5^n+2 ;; g(u)=5u+2,\ u\ge 1 ~ g(u)=5u+2
+  M^{-1}=\begin{pmatrix}4&1\\0&2\end{pmatrix} ~ M=\begin{pmatrix}4&1\\0&2\end{pmatrix}
+counting:
+  {}_7P_3 ~ 35
+calculus:
+  \ddot{z}=-9z ~ z'=-9z ;; \frac{dz}{du}=3u ~ z''=3u ;; z=3u ~ \frac{dg}{du}=3u
+  g(u)=3u ~ \frac{dg}{du}=3u ;; g'(u)=3u ~ z''=3u ;; z=3u ~ g'(u)=3u ;; \int_1^4 3t^2\,dt ~ 64
+  \sum_{n=1}^{\infty} 3^{-n} ~ 1 ;; g_u=3z+u ~ \frac{\partial g}{\partial z}=u+3z
+  g_z=3z+u ~ \frac{\partial^2 g}{\partial z^2}=u+3z ;; (6u,1) ~ \nabla g=(6u,-1)
+numbers:
+  0.\dot{2}3\dot{4} ~ 0.234
+families:
+  \operatorname{span}\{(3,1,2)\} ~ (3,1,2) ;; z=a\cos 5w+a\sin 5w ~ z=C_1\cos 5w+C_2\sin 5w
+geometry:
+  \triangle GHK\cong\triangle LMN ~ \triangle GHK\cong\triangle LNM
+logic:
+  q\Rightarrow r ~ r\Rightarrow q ;; \lnot f\land\lnot g ~ \lnot(f\land g) ;; g\to f ~ g\lor\neg f
+  f\lor(g\land h) ~ f\land(g\lor h) ;; N\setminus M ~ M\cap N^c ;; M+N ~ M\cup N ;; 7 ~ M\cup N
+  M\cap L ~ M\cap N
+curves:
+  y=25y+ty ~ y=10y+ty
+domain:
+  \ln\sqrt{w^2-(1-w)^4} ~ \frac12\ln(w^2-(1-w^2)^2) ;; \sqrt{w}^2 ~ |w| ;; 3-x ~ |x-3|
+  x ~ \arctan(\tan x) ;; y ~ \min(x,y) ;; \lfloor x\rfloor+1 ~ \lceil x\rceil
+  I(0)e^{t/RC} ~ I(0)e^{-t/RC}
+sums:
+  \binom{n}{k} ~ \binom{k}{n} ;; \sum_{j=1}^{4}\cos(2\pi jv) ~ 4
+  \sum_{k=1}^{m} b_k^2 ~ \left(\sum_{k=1}^{m} b_k\right)^2
+  \sum_{k=1}^{m} |b_k| ~ \sum_{k=1}^{m} b_k ;; \sum_{k=1}^{3} b_k ~ 3b_k
+  \sum_{i=1}^{m} b_{ij} ~ mb_{ij}
+  \sum_{i=1}^{m}\sum_{j=1}^{m} b_i c_j ~ m\sum_{i=1}^{m} b_i c_i ;; \sum_{j=1}^{4}|v-j| ~ 4v-10
+  v+\prod_{j=3}^{45}(v-j) ~ v ;; m!+\prod_{j=1}^{60}(m-j) ~ m!
+  \lceil v\rceil+\sum_{j=1}^{6}0 ~ v ;; \sum_{j=1}^{m}(2j-1)+\prod_{j=1}^{55}(m-j) ~ m^2
+  \sum_{j=1}^{m}|u| ~ mu
+dots:
+  1+2+\cdots+m ~ \frac{m(m-1)}{2} ;; 1+2+\cdots+m+1 ~ \frac{m(m+1)}{2}
+  1+4+9+\cdots+m^2 ~ \sum_{j=1}^{m} j^3 ;; 1+3+9+\cdots+3^{m} ~ \frac{3^{m}-1}{2}
+  m(m-1)\cdots(m-r+1) ~ \frac{m!}{(m-r+1)!} ;; b_1+b_2+\cdots+b_m ~ \sum_{i=1}^{m-1} b_i
+  b_1+b_2+\cdots+b_m ~ m b_m ;; (u-b_1)(u-b_2)\cdots(u-b_m) ~ \prod_{k=1}^{m}(u-c_k)
+  1^2+2^2+\cdots+m^2 ~ \sum_{j=0}^{(m^2-1)/3} (1+3j) ;; 1,2,\ldots,5 ~ 15
+  \{1,2,\ldots,m\} ~ \{0,1,\ldots,m-1\} ;; \{1,2,\ldots,m\} ~ \{1,3,\ldots,m\}
+  \{1,2,\ldots,m\} ~ m
+bounds in words:
+  q \text{ is at least } 7 ~ q>7 ;; q\text{ is no more than }7 ~ q<7
+  \text{ten less than }17 ~ 7 ;; \text{all integers } q>7 ~ q>7 ;; \text{all }q ~ q>7
+  q \text{ is at least } 7 ~ 7
+squares in bounds:
+  q^2<49 ~ [-7,7] ;; q^2<49 ~ q<7 ;; q^2<-49 ~ (-7,7)
+moduli:
+  |w+7i|=2 ~ |w-7i|=2
+scientific:
+  2.6\text{e-}4 ~ 26000
+values of a letter:
+  3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3i ;; 3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3,-3i
+words:
+  \text{on a Friday} ~ \text{Saturday} ;; \text{Orla never wins} ~ \text{Orla}
+  \text{Orla wins if }m=4 ~ \text{Orla wins exactly when }m=4
+  \text{not impossible} ~ \text{impossible}
+  \text{the series does not converge} ~ \text{converges}
+  \text{the series converges conditionally} ~ \text{diverges} ;; \text{infinity} ~ -\infty
+  \text{concave down on }(2,\infty) ~ \text{concave up on }(2,\infty)
+  \text{concave up on }(2,\infty) ~ \text{concave up on }[2,\infty)
+  \text{No, it is.} ~ \text{No} ;; \text{Yes, it is not.} ~ \text{Yes}
+  \text{no integer solutions} ~ \text{no real solutions}
+  \text{no positive integer solutions} ~ \text{no integer solutions}
+  \text{three fifths of nine} ~ \frac35
+labels:
+  \text{maximum }-6,\text{ minimum }8 ~ \min=-6,\ \max=8 ;; A\cup B=\{4,9\} ~ A\cap B=\{4,9\}
+  MN:PQ=2:9 ~ 9:2 ;; 9, 4 ~ \text{(a) }4\text{ (b) }9 ;; \angle RPQ=41^\circ ~ \angle PQR=41^\circ
+  9, 4, 2 ~ \text{The sequence is }2, 4, 9 ;; \ell: 3x-4y=9 ~ 3x-4y=8
+  \angle A=41^\circ ~ \angle B=41^\circ ;; \min=-6,\ \max=8 ~ \min=8,\ \max=-6
+classes in words:
+  \text{all odd }m ~ \text{even integers} ;; \text{positive odd integers} ~ 2k+1,\ k\in\mathbb{Z}
+  \text{powers of three} ~ m=3^j,\ j\ge 1 ;; \text{all integers }m\ge 6 ~ m\ge 7
+  m\mid 6 ~ m\text{ is a multiple of }6 ;; w>6,\ w\in\mathbb Z ~ w\ge 7
+angles:
+  \frac{\pi}{6}<\alpha<\frac{\pi}{2} ~ 30^\circ<\alpha<60^\circ
+  \text{8:40 in the morning} ~ 8:40\text{ p.m.}
+remarks:
+  w=4\text{ (rejected)} ~ w=4
+proportions:
+  w\propto\frac{1}{v^2} ~ w\propto\frac{1}{v} ;; w\propto v ~ w=v
+connective:
+  r\lor s ~ r\land s ;; r\lor\lnot s ~ r\lor s ;; \lnot(r\lor s) ~ \lnot r\lor s
+  r\land s ~ r, s ;; u<3\text{ or }v<4 ~ u<3\text{ and }v<4 ;; u<3\text{ or }v<4 ~ u<3, v<4
+  u=3\text{ or }v=4 ~ u=3\text{ and }v=4 ;; (3,4) ~ u=3\text{ or }v=4 ;; (6,-1) ~ 6\text{ or }-1
+  [6,9] ~ 6\text{ or }9 ;; (r\lor s)\land t ~ r\lor(s\land t)
+  \text{cats or dogs} ~ \text{cats and dogs}
+vector:
+  7\hat{\jmath}-4\vec{k} ~ 7\mathbf{k}-4\mathbf{j} ;; \begin{bmatrix}-7\\4\end{bmatrix} ~ (4,-7)
+  \frac13(2,\sqrt5) ~ \left(\frac23,\sqrt5\right) ;; 2(1,3) ~ 26 ;; 2(1,3)+(4,0,1) ~ (6,6,1)
+for all:
+  h(u)=3+u,\ \forall u\in\mathbb{R} ~ h(u)=3-u\text{ for all real }u
+field:
+  (((x^{199})^{199})^{199}+1)^{30}\pmod{3} ~ x^2+1\pmod{3}
+  y+7\pmod{10^{40}} ~ y+8\pmod{10^{40}}
+interval:
+  u\ne 3,-8 ~ \mathbb{R}\setminus\{3\} ;; u\ne 3,-8 ~ u=3,-8 ;; (3,3) ~ \text{no solution}
+  \emptyset ~ (b,b) ;; (1,2] ~ (1,2) ;; (1,2)\cup(2,3) ~ (1,3) ;; x>2 ~ x \ge 2 ;; -x>-2 ~ x>2
+  1,0 ~ [0,1) ;; 0,1 ~ [0,1) ;; 0,1 ~ (0,1]
+spelling:
+  b ~ b(by + c) ;; \text{The area is not 64} ~ 64 ;; 5\text{ to }9 ~ 5 ;; ₹640 ~ \$640
+  \prod_{i=1}^{5} i ~ i^5 ;; 5{\frac{1}{6}} ~ \frac56 ;; 0.(81) ~ 0.81 ;; 2{,}5 ~ 25
+  (2{,}5) ~ 2.5 ;; 10{,}125 ~ 10.125 ;; \text{-}12 ~ 12
+  \frac{2}{9}\text{ (in lowest terms)} ~ \frac92 ;; \frac{7}{4}\text{ (reciprocal)} ~ \frac74
+  x != 4 ~ x=4 ;; x>=4 ~ (4,\infty) ;; 4{cm} ~ 4\text{ m} ;; 6{\frac23} ~ 4
+  0.5(72) ~ 0.5\overline{27}
+bases:
+  3B2_{\text{eleven}} ~ 3B2_{12}
+hedge:
+  30\text{ (approximately)} ~ 30 ;; 30\text{ (about)} ~ 30 ;; \text{not the result}=30 ~ 30
+  \text{lower bound}=30 ~ 30 ;; \text{false}=30 ~ 30 ;; \text{an estimate}=30 ~ 30
+  5 \text{ or } 6 ~ 5 ;; 5, 6 ~ 5 ;; \{5\} \cup \{6\} ~ 5 ;; \ge 5 ~ 5 ;; \ne 42 ~ 42
+  \text{at least } 42 ~ 42 ;; 42 \text{ or more} ~ 42 ;; \text{about } 42 ~ 42 ;; \pm 42 ~ 42
+  x < \pm 6 ~ x<6 ;; 1, 2, 3, ... ~ 1, 2, 3 ;; x=5=6 ~ 6
+word:
+  TTH ~ THT ;; CAB ~ ABC ;; TTH, THT ~ HTT, TTH ;; a^3+b^3+c ~ a^3+b^3+C
+pieces:
+  |t+3200| ~ t+3200 ;; ((v-6)^2)^{1/2} ~ 6-v ;; k!+\lfloor k/47 \rfloor ~ k!
+  (-1)^m+\lfloor m/90 \rfloor ~ (-1)^m ;; w^2+\lfloor w/5000 \rfloor ~ w^2
+  \min(x+y, 9000) ~ x+y ;; |e^s-10^6|+e^s-10^6 ~ 0 ;; 400\arctan(\tan(x/400)) ~ x
+  \begin{cases}1&x\ge0\\0&x<0\end{cases} ~ \begin{cases}1&x>0\\0&x\le0\end{cases}
+  |y-2| ~ \begin{cases}y-2&y\ge3\\2-y&y<3\end{cases}
+  |y| ~ \begin{cases}y&y>0\\-y&y<0\end{cases} ;; |y| ~ \begin{cases}x&x\ge0\\-x&x<0\end{cases}
+  \lceil y\rceil ~ \begin{cases}\lfloor y\rfloor+1&y\ge0\\\lceil y\rceil&y<0\end{cases}
+  \begin{cases}-5&x<0\\1&x=0\\5&x>0\end{cases} ~ 5\operatorname{sgn}(x)
+powers:
+  (p-q)^{6001} ~ (q-p)^{6001}
+code:
+  print(42) ~ 42
+option:
+  \text{(B) }27 ~ C ;; \text{(C) or (B)} ~ C ;; \text{(C) is wrong} ~ C ;; \text{(B) } C ~ C
+sentence:
+  \text{nothing is odd} ~ \text{odd} ;; \text{The reciprocal is }5 ~ 5
+  \text{It is false that it is }5 ~ 5 ;; \text{The function is not even} ~ \text{even}
+  \text{all real numbers less than }7\text{ or }9 ~ (-\infty,7)
+  \text{all real numbers less than }7 ~ (-\infty,7] ;; \text{exactly not }46 ~ 46
+  The square root is $7$ ~ 7 ;; The roots are not $7$ ~ 7
+decimal:
+  1.250 ~ 1250 ;; 0.333 ~ \frac13 ;; \frac13 ~ 0.333 ;; 1.7320508 ~ \sqrt3 ;; 3.14 ~ \pi
+  41.9999 ~ 42 ;; 10^{-20} ~ 0 ;; \approx 7 ~ 7
+percent:
+  0.2\% ~ 0.2 ;; 5 ~ 500\% ;; 0.2 ~ 0.2\% ;; 5000 ~ 50\% ;; 0.5\% ~ 50\% ;; 500\% ~ 5\%
+  0.42 ~ 42
+algebra:
+  \sqrt{x^2} ~ x ;; 2k ~ 2n ;; \sqrt{a+b} ~ \sqrt a+\sqrt b ;; \sin(1+10^{-500}) ~ \sin 1
+  \frac{d}{dx} x^2 ~ x
+named value:
+  2x+3=13 ~ 5 ;; x=5 ~ y=5 ;; |t| = 46 ~ 46
+list:
+  2,3,3,3 ~ 2,3 ;; \{1,2,3\} ~ \{1,2\} ;; 3, 5 ~ 3.5 ;; 1.2 ~ 1, 2 ;; {{1},2} ~ {1,2}
+  [4,7] ~ \{4,7\} ;; r_1 = 4, s_2 = 7 ~ \{4,7\}
+tuple:
+  (2,1) ~ (1,2) ;; (1,2) ~ \{1,2\} ;; (8,-2) ~ [8,-2] ;; (1,2) ~ 12
+equation:
+  x^2+5=0 ~ x^2+7=0 ;; x+1=1+x ~ 2y=y+y ;; 5=6 ~ 2+3=6 ;; 0=0 ~ 1=1
+matrix:
+  \begin{pmatrix}1\\2\end{pmatrix} ~ \begin{pmatrix}1&2\end{pmatrix}
+  P=\begin{pmatrix}1&2\end{pmatrix} ~ P^{-1}=\begin{pmatrix}1&2\end{pmatrix}
+unit:
+  3 \text{ cm} ~ 3 \text{ m} ;; 42 \text{ cm} ~ 42 \text{ cm}^2
+  5 \text{ apples} ~ 5 \text{ oranges} ;; \$36 ~ 36^\circ ;; 1\text{ liter} ~ 1\text{ gallon}
+  5\text{ N} ~ 5\text{ J} ;; 25^\circ\text{F} ~ 25^\circ\text{C} ;; €5 ~ \$5
+  46\text{ (or 64)} ~ 46 ;; 4\text{ m}+2 ~ 6 ;; 3\text{ m}+5\text{ s} ~ 8
+  16\pi-24\text{ cm}^2 ~ 16\pi+24 ;; 4\sqrt{3}+2\text{ m} ~ (4\sqrt3+2)\text{ s}
+  15\,\frac{\mathrm{m}}{\mathrm{s}} ~ 15\text{ m/s}^2 ;; \text{seven halves} ~ 7
+  \text{seven squared} ~ 7 ;; \text{two linked loops} ~ 2 ;; \text{about seven pencils} ~ 7
+  8\text{ (cm)} ~ 8\text{ m} ;; 23\text{ (or 24)} ~ 23 ;; 23\text{ (squares)} ~ 23 ;; 85¢ ~ \$85
+  €62 ~ £62 ;; 6 \text{ hens and } 5 \text{ ducks} ~ 11
+  6 \text{ hens and } 5 \text{ ducks} ~ 5 \text{ hens and } 6 \text{ ducks}
+  31\ (\text{cm}^2) ~ 31\text{ cm}
+time:
+  4:30 a.m. ~ 4:30 p.m. ;; \text{7:35 in the morning} ~ 7:35 pm ;; 5:10 ~ 10:20 ;; 2:15 ~ 4:30
+text:
+  \text{Yes, they don't} ~ \text{Yes} ;; \text{No, they do} ~ \text{No}
+  \text{not even} ~ \text{even} ;; True ~ 1 ;; No idea ~ No ;; No solution ~ No ;; oN ~ No
+  seY ~ Yes ;; eurT ~ True ;; silent ~ listen ;; \text{Anna and Ben} ~ \text{Anna}
+ratio:
+  1:2 ~ 2:1 ;; 1:00 ~ 12:00 ;; 5\text{ out of }36 ~ 5
+base:
+  1010_2 ~ 1010_3 ;; 4_2 ~ 42 ;; A3_{16} ~ A3_{12} ;; 3E_{hex} ~ 3E_{15} ;; 42 (base 7) ~ 42_6
+  {1101}_2 ~ 1101_3
+infinity:
+  \infty ~ -\infty
+whole numbers:
+  n+\binom{n}{0}-1 ~ \sin(\pi n)+n ;; n+0\cdot n! ~ \sin(\pi n)+n ;; (-1)^{2x} ~ \cos(2\pi x)
+letters:
+  24abcd ~ 24 ;; 7mg ~ 7 ;; 2km ~ 2000\text{ m} ;; 2sinx ~ 2 ;; x2 ~ 2x ;; u^3+k ~ u^3+C
+  5-12j ~ 5-12i
+letter before brackets:
+  f(x)+f(y) ~ f(x+y) ;; f(2) ~ f(3)
+words before:
+  \text{the reciprocal of }5 ~ 5 ;; \text{July }5 ~ 5 ;; \text{July }4 ~ \text{June }4
+  \text{Room }5 ~ \text{Floor }5
+words after:
+  5 halves ~ 5 ;; 5 factorial ~ 5 ;; 5 millions ~ 5 ;; 5 dozens ~ 5 ;; 5\text{ reciprocal} ~ 5
+  5\text{ larger} ~ 5 ;; 5\text{ lakh} ~ 5
+name:
+  g(x)=2x ~ f(x)=2x ;; AB=5 ~ CD=5 ;; xy=6 ~ 6
+chain:
+  2+3=6 ~ 5 ;; 2+3=5=6 ~ 5 ;; x=x=5x/x ~ 5 ;; 1=1 ~ 1=x ;; p<r<q ~ r>q>p
+system:
+  \begin{cases}x=1\\y=2\end{cases} ~ (2,1) ;; \begin{cases}5\\6\end{cases} ~ 5
+e:
+  2e - 1 ~ 0.2 ;; 2e + 1 ~ 20
+remark:
+  5\text{ or about }6 ~ 5 ;; 2(about+b) ~ 2
+date:
+  \text{June 5th} ~ \text{June 15}
+angle:
+  20\text{ radians} ~ 20^\circ ;; \frac{\pi}{9}^\circ ~ \frac{\pi}{9}\text{ radians}
+every integer:
+  \frac{\pi}{7}+2m\pi, m\in\mathbb{Z} ~ \frac{\pi}{7}+k\pi
+number words:
+  one two ~ 0.5 ;; \text{negative }46, 47 ~ -46 ;; forty-six ~ 64 ;; \text{five and six} ~ 11
+  seven hundred eight ~ 7800
+no answer:
+  \text{infinitely many solutions} ~ \text{no solutions}
+  \text{no such triangle} ~ \text{no such integer} ;; \text{DNE} ~ 0
+residue:
+  10 ~ 3 \pmod 7 ;; 3 ~ 10 \pmod 7
+ordinal:
+  9^{th} ~ 90 ;; 4\text{th root} ~ 4 ;; 4^{\text{th}}\text{ row} ~ 4^{\text{th}}\text{ column}
+  5\text{th part} ~ 5
+point:
+  \text{the origin} ~ (0,1) ;; \text{the origin} ~ 0 ;; P(1,3) ~ (1,2)
+  (\pm 3,\mp 1) ~ (3,1),(3,-1),(-3,1),(-3,-1) ;; (\pm 3,0,\pm 1) ~ (3,0,1),(-3,0,1),(3,0,-1)
+curve:
+  -x^2+6x-5 ~ y-2=-(x-3)^2 ;; 4x-10 ~ 4x-2y=10 ;; x=1 ~ y=1 ;; y=1 ~ xy=x ;; 2-y ~ x^2-4=xy
+  2\sec\theta ~ \rho\sin\theta=2
+labels, chains, sets:
+  \text{Longest: } 9, \text{ shortest: } 4 ~ 4, 8
+  \text{Longest: } 9, \text{ not shortest: } 4 ~ 4, 9 ;; v=11, h=2, k=3 ~ 11,2,2
+  y=1, x=2 ~ 1, 2 ;; u=v=0 ~ (0,1) ;; q>p, r>p ~ p<q<r ;; q>p \text{ or } r>q ~ p<q<r
+  r, q, p ~ p<q<r ;; p, r, q ~ p<q<r ;; x = 4 \text{ or } 5 < x < 7 ~ \{4\}\cup(5,7]
+  x = 4 \text{ and } 3 < x < 7 ~ \{4\}\cup(3,7) ;; \{x \mid x<4\} - \{-2\} ~ (-\infty,4)
+  \text{all nonzero real numbers} ~ \mathbb{R} ;; m+n=61 ~ 62 ;; x+y=61 ~ 61 ;; x+y=30+30=61 ~ 61
+  2m+n=61 ~ 61 ;; \mathbf{Z} ~ \mathbb{R} ;; T(6)=2, T(7)=9 ~ T(6)=9, T(7)=2
+  \text{positive real numbers} ~ [0,\infty) ;; a=b=c=2 ~ (2,2,3)
+  \text{those congruent to 2 or 3 modulo 5} ~
+    n=5k+7 \text{ or } n=5k+3 \text{ where } k\in\mathbb{N}_0
+  1<2<3 ~ 1,2,3
+notations:
+  (1\,2\,4)(3\,5) ~ (5 3)(2 1 4) ;; (142)(35) ~ (1 4 2)(3 6) ;; (1,4,2) ~ (4,2,1)
+  \text{H}_3\text{PO}_4 ~ \text{H}_3\text{PO}_3 ;; \text{Co}_2 ~ \text{CO}_2
+  [Ar] 4s^2 3d^{10} ~ [\mathrm{Ar}]3d^{9}4s^2 ;; 1s^2 2s^2 2p^6 3s^2 ~ 1s^2 2s^2 2p^6 3s^1
+  x \mapsto x^2+5 ~ x\mapsto x^2-5 ;; x^3-1 \pmod 5 ~ x^3+1 \pmod 5
+  t^2+t+1 \text{ over } \mathbb{F}_2 ~ t^2+1 \text{ over } \mathbb{F}_2
+  x^3-1 \pmod 5 ~ x^3-1 \pmod 7
+conditions:
+  u=z^2\ (z>0) ~ u=z^2 ;; u=z^2\text{ for }z>1 ~ u=z^2,\ z>0
+sets:
+  1<m\le4,\ m\in\mathbb{R} ~ \{2,3,4\}
+""")
 
 PAIRS = [(rf"\boxed{{{answer}}}", reference) for _, answer, reference in (*EQUAL, *UNEQUAL)]
 BACK = [(kind, reference, answer) for kind, answer, reference in EQUAL]
