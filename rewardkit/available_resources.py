@@ -92,6 +92,16 @@ def too_low_limit(needed: Mapping[int, int], process: str) -> str:
     return ""
 
 
+def limits_in_force() -> str:
+    """Return this process's limits, such as "20 open files (ulimit -n)"; "" if there are none."""
+    amounts = {limit: resource.getrlimit(limit)[0] for limit in _ULIMITS}
+    return ", ".join(
+        f"{amount:,} {_ULIMITS[limit]}"
+        for limit, amount in amounts.items()
+        if amount != resource.RLIM_INFINITY
+    )
+
+
 def _quota(folder: Path) -> int | None:
     """The cores that this control group may use; None without a limit."""
     for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):

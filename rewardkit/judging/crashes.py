@@ -146,6 +146,8 @@ def settle_crashes(
     controls = {index: _control_texts(items[index][1], control) for index in pending}
     for attempt in range(max(map(len, controls.values()), default=0)):
         texts = {i: controls[i][attempt] for i in pending if attempt < len(controls[i])}
+        if not texts:
+            break
         batch = [(text, _with_control(items[index][1], text)) for index, text in texts.items()]
         for index, outcome in zip(texts, judge(batch, [allowed] * len(batch)), strict=True):
             verdict = _known(outcome)

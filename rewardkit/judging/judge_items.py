@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]
-import _thread
 import json
 import math
-import signal
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Generic, TypeVar, cast
 
 from rewardkit.available_resources import available_cores
 from rewardkit.errors import ResourcesUsedUp, UsageError
@@ -29,6 +23,7 @@ from rewardkit.judging.crashes import (
 )
 from rewardkit.judging.options import JudgingOptions
 from rewardkit.judging.pool import ForkServerGone, end_idle_workers, pool_in_use
+from rewardkit.judging.threaded_call import call_undisturbed, running_call
 from rewardkit.protocols import (
     Combination,
     Verifier,
@@ -43,80 +38,6 @@ from rewardkit.protocols import (
 from rewardkit.records import Sample, Verdict
 from rewardkit.text.thinking import placed_text_to_read, text_to_read, thinking_of
 from rewardkit.text.transcripts import ANALYSIS, model_text, without_special_tokens
-
-T = TypeVar("T")
-
-_NAMES = ("ALRM", "VTALRM", "PROF", "INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "XCPU")
-_SIGNALS = [int(getattr(signal, f"SIG{name}")) for name in _NAMES if hasattr(signal, f"SIG{name}")]
-"""Signals whose handlers raise in practice. `_signal` is asked, which makes no enumerations."""
-
-
-class Abandoned(Exception):
-    """The call has raised already, so that nobody waits for the verdicts."""
-
-
-_running = threading.local()
-
-
-@dataclass
-class Call(Generic[T]):
-    """A call in another thread; `abandoned` once the thread that waits for it has raised."""
-
-    result: T | None = None
-    error: BaseException | None = None
-    abandoned: bool = False
-
-
-def may_be_interrupted() -> bool:
-    """Whether a signal handler of the caller's may raise in this thread.
-
-    Python's own handler of Ctrl-C is none: its KeyboardInterrupt is taken for no verifier's.
-    """
-    if threading.get_ident() != threading.main_thread().ident:
-        return False
-    handlers = map(_signal.getsignal, _SIGNALS)
-    return any(callable(one) and one is not signal.default_int_handler for one in handlers)
-
-
-def stack_is_short() -> bool:
-    """Whether this thread has used half of the frames that the recursion limit allows.
-
-    Near the limit any line may raise RecursionError, also one that has just taken a lock.
-    """
-    try:
-        sys._getframe(sys.getrecursionlimit() // 2)
-    except ValueError:  # there are fewer frames
-        return False
-    return True
-
-
-def in_thread(function: Callable[[], T]) -> T:
-    """Return what the function returns, or raise what it raises, from another thread.
-
-    Python runs signal handlers in the main thread, between any two instructions, so that the
-    caller's own exceptions could appear inside a verifier.
-    """
-    call: Call[T] = Call()
-    finished = _thread.allocate_lock()
-    finished.acquire()
-
-    def run() -> None:
-        _running.call = call
-        try:
-            call.result = function()
-        except BaseException as error:  # raised again in the caller's thread
-            call.error = error
-        finished.release()
-
-    try:  # threading's own classes are not safe here: an exception may find their locks half taken
-        _thread.start_new_thread(run, ())
-        finished.acquire()
-    finally:
-        call.abandoned = True
-    if call.error is not None:
-        raise call.error
-    return cast("T", call.result)
-
 
 HEADROOM = 0.15
 """The share of a deadline kept back for reading the text here and replacing a killed worker."""
@@ -158,26 +79,27 @@ def judge_many(
     Of a transcript the model's last turn is read (`rewardkit.text.transcripts`), and of a text with
     thinking the part that `rewardkit.text.thinking` says.
     """
-    judge_all = partial(_judge_all, as_verifier(verifier), items, options, control)
-    return in_thread(judge_all) if may_be_interrupted() or stack_is_short() else judge_all()
+    return call_undisturbed(
+        partial(_judge_last_turns, as_verifier(verifier), items, options, control)
+    )
 
 
-def _judge_all(
+def _judge_last_turns(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
     keeps_thinking = thinking_of(verifier, options.thinking) == "keep"
     texts = [text for text, _ in items]
     items = [_last_turn(text, sample, keeps_thinking) for text, sample in items]
-    verdicts = _judge_turns(verifier, items, options, control)
+    verdicts = _judge_alternatives(verifier, items, options, control)
     turns = zip(verdicts, items, texts, strict=True)
     return [verdict.in_text(turn, text) for verdict, (turn, _), text in turns]
 
 
-def _judge_turns(
+def _judge_alternatives(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
     if not any(sample.references for _, sample in items):
-        return _judge_single(verifier, items, options, control)
+        return _judge_with_one_reference(verifier, items, options, control)
     alternatives = [[sample.reference, *sample.references] for _, sample in items]
     if reads_list(verifier):
         items = [
@@ -186,23 +108,23 @@ def _judge_turns(
             else (text, sample)
             for (text, sample), references in zip(items, alternatives, strict=True)
         ]
-        return _judge_single(verifier, items, options, control)
+        return _judge_with_one_reference(verifier, items, options, control)
     pairs = [
         (text, replace(sample, reference=reference, references=()))
         for (text, sample), references in zip(items, alternatives, strict=True)
         for reference in references
     ]
-    verdicts = iter(_judge_single(verifier, pairs, options, control))
+    verdicts = iter(_judge_with_one_reference(verifier, pairs, options, control))
     best = []
     for references in alternatives:
-        some = list(islice(verdicts, len(references)))
-        highest = max(some, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
-        unjudged = (verdict for verdict in some if verdict.score is None)
+        found = list(islice(verdicts, len(references)))
+        highest = max(found, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
+        unjudged = (verdict for verdict in found if verdict.score is None)
         best.append(highest if highest.correct else next(unjudged, highest))
     return best
 
 
-def _judge_single(
+def _judge_with_one_reference(
     verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
 ) -> list[Verdict]:
     """Return the verdicts on items with one reference each."""
@@ -210,40 +132,33 @@ def _judge_single(
     allowed = options.seconds * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)
 
-    def judge_items(
-        some: Sequence[Item], seconds: Sequence[float], *, only_in_workers: bool = False
+    def judge_batch(
+        batch: Sequence[Item], seconds: Sequence[float], *, in_new_workers: bool = False
     ) -> list[Outcome]:
+        if in_new_workers:  # what a crash left in a worker would meet the next text there
+            end_idle_workers(verifier, options)
         if thinking is not None:
-            some = [(text_to_read(text, thinking), sample) for text, sample in some]
+            batch = [(text_to_read(text, thinking), sample) for text, sample in batch]
         return _outcomes(
             verifier,
-            some,
+            batch,
             seconds,
             options=options,
             given=given,
-            only_in_workers=only_in_workers,
+            only_in_workers=in_new_workers,
         )
-
-    def judge_again(
-        some: Sequence[Item], seconds: Sequence[float], *, in_worker: bool
-    ) -> list[Outcome]:
-        if not some:
-            return []
-        if in_worker:  # what a crash left in a worker would meet the next text there
-            end_idle_workers(verifier, options)
-        return judge_items(some, seconds, only_in_workers=in_worker)
 
     verdicts: dict[int, Verdict] = {}
     crashed: dict[tuple[bool, int], dict[int, Crash]] = {}
-    """By where they happened; those to judge alone by themselves."""
-    for i, outcome in enumerate(judge_items(items, [allowed] * len(items))):
+    """Those of one group happened in the same place; a crash to judge alone is a group."""
+    for i, outcome in enumerate(judge_batch(items, [allowed] * len(items))):
         if isinstance(outcome, Verdict):
             verdicts[i] = outcome
         else:
             group = (outcome.in_worker, i if outcome.alone else -1)
             crashed.setdefault(group, {})[i] = outcome
     for (in_worker, _), crashes in crashed.items():
-        judge_there = partial(judge_again, in_worker=in_worker)
+        judge_there = partial(judge_batch, in_new_workers=in_worker)
         verdicts |= settle_crashes(items, crashes, judge_there, allowed=allowed, control=control)
     for i, verdict in verdicts.items():
         if verdict.spans and thinking is not None:
@@ -331,7 +246,7 @@ def _judge_in_workers(
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
     waiting = [index for index, outcome in enumerate(outcomes) if outcome is None]
-    call: Call[object] | None = getattr(_running, "call", None)  # of `in_thread`, if any
+    call = running_call()
     workers = options.workers or available_cores()
     backstop = options.backstop * (1 - HEADROOM)
     if is_async(verifier):
@@ -344,8 +259,7 @@ def _judge_in_workers(
 
     def judge_chunk(left: list[int], at_once: int = at_once) -> None:
         while left:  # a lost worker leaves some
-            if call is not None and call.abandoned:
-                raise Abandoned
+            call.check()
             batch, allowed = [items[index] for index in left], [seconds[index] for index in left]
             with pool.borrow(workers) as worker:
                 judged = worker.judge(batch, allowed, backstop, at_once)

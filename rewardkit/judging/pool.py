@@ -5,11 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import pickle
-import re
-import resource
-import secrets
-import select
 import signal
 import socket
 import struct
@@ -17,23 +12,13 @@ import subprocess
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import cloudpickle
 
-from rewardkit.available_resources import killed_for_memory
+from rewardkit.available_resources import limits_in_force
 from rewardkit.errors import JudgingError
-from rewardkit.judging.crashes import Crash, Item, Outcome
-from rewardkit.judging.deadline import (
-    GRACE,
-    Deadline,
-    LimitPassed,
-    ProcessTime,
-    exit_cause,
-    process_state,
-)
 from rewardkit.judging.frames import (
     READ_AT_ONCE,
     FrameChannel,
@@ -42,188 +27,13 @@ from rewardkit.judging.frames import (
     socket_pair,
 )
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.worker import (
-    FORK,
-    KILL,
-    LARGEST_REPLY,
-    PID,
-    READY,
-    START_SECONDS,
-    Reply,
-    Request,
-    decoded,
-)
+from rewardkit.judging.worker import FORK, KILL, PID, READY, START_SECONDS
+from rewardkit.judging.worker_environment import passed_variables, worker_environment
+from rewardkit.judging.worker_handle import WorkerHandle
 from rewardkit.protocols import Verifier
-from rewardkit.records import Failure, Verdict
 from rewardkit.text.printable import get_logger
 
 logger = get_logger(__name__)
-
-PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
-"""Names, separated by commas, of variables that workers get in any case."""
-
-_SECRET = re.compile(
-    r"(^|_)(key|keys|token|tokens|pat|pass|auth|jwt|sas|cookie|cookies|dsn|connstr)(_|$)"
-    r"|^(?!oldpwd$)\w+pwd(_|$)"
-    r"|apikey|accesskey|secret|passw|passphrase|credential|webhook|connection_?string"
-    r"|((^|_)(db|pg|jdbc|smtp)|database|postgres|mysql|maria|mongo|redis|amqp|rabbit|broker|sqlalchemy"
-    r"|elastic|kafka|clickhouse)([a-z]*_)+(url|uri)s?(_|$)",
-    re.IGNORECASE,
-)
-_PASSWORD_IN_URL = re.compile(r"://[^\s/?#@]*:[^\s/?#@]+@")
-
-
-def looks_secret(name: str, value: str = "") -> bool:
-    """Whether a variable's name is that of a key, a token, a password or the like, or its value is
-    an address with a password.
-
-    >>> [name for name in ("HF_TOKEN", "HOME", "TOKENIZERS_PARALLELISM") if looks_secret(name)]
-    ['HF_TOKEN']
-    """
-    return bool(_SECRET.search(name) or _PASSWORD_IN_URL.search(value))
-
-
-def passed_variables(
-    names: Iterable[str], environment: Mapping[str, str] = os.environ
-) -> tuple[str, ...]:
-    """The names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
-    listed = environment.get(PASSED_VARIABLE, "").split(",")
-    return tuple(sorted({*names, *(name.strip() for name in listed)} - {""}))
-
-
-def worker_environment(
-    passed: Iterable[str], environment: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """The environment without the variables that look like secrets, except the `passed` ones."""
-    kept = set(passed)
-    return {
-        name: value
-        for name, value in environment.items()
-        if name in kept or not looks_secret(name, value)
-    }
-
-
-class WorkerHandle:
-    """The caller's end of a worker's channel. `alive` is False once the worker must be replaced."""
-
-    def __init__(self, connection: socket.socket, pid: int) -> None:
-        self.pid = pid
-        self._killed_for_memory = killed_for_memory()
-        self.alive = True
-        self._connection = connection
-        self._connection.setblocking(False)
-        self._channel = FrameChannel(connection.fileno(), limit=LARGEST_REPLY)
-        self._time = ProcessTime()
-        self._items: tuple[int, ...] = ()
-        """The ids of the texts that the worker may be judging."""
-        self.blocked = 0.0
-        """Seconds for which an event loop has been blocked at most."""
-
-    def judge(
-        self, items: Sequence[Item], allowed: Sequence[float], backstop: float, at_once: int = 0
-    ) -> dict[int, Outcome | None]:
-        """Return the outcomes of `items` by their place, each within its `allowed` seconds.
-
-        Fewer come back when judging an item ended the worker: the items after it are not judged
-        yet. None come back from a worker that an earlier item has stopped: it takes no items.
-        `at_once` is how many an async verifier judges at once. The outcome is None for an item
-        that must be judged alone, since another one may have taken its time or ended the worker.
-        """
-        # what a text left running may reply, too, but only the texts of this call know these ids
-        ids = [1 + secrets.randbits(53) for _ in items]
-        jobs = [(i, s, *item) for i, s, item in zip(ids, allowed, items, strict=True)]
-        content = pickle.dumps(Request(jobs, at_once, backstop), protocol=pickle.HIGHEST_PROTOCOL)
-        try:
-            self._channel.send(content, SECONDS_TO_TAKE)
-        except TimeoutError:
-            self.alive = False
-        except OSError:  # a dead worker is noticed when its channel is read
-            pass
-        waiting = dict(zip(ids, range(len(items)), strict=True))
-        outcomes: dict[int, Outcome | None] = {}
-        while self.alive and waiting:
-            self._items = tuple(islice(waiting, max(1, at_once)))  # they start in order
-            seconds = max(allowed[waiting[item]] for item in self._items)
-            item, outcome = self._next(seconds * GRACE if at_once else seconds, backstop)
-            if at_once > 1 and not self.alive:
-                outcomes |= dict.fromkeys(waiting[item] for item in self._items)
-            else:
-                outcomes[waiting.pop(item)] = outcome
-        return outcomes
-
-    def has_ended(self) -> bool:
-        """Whether an idle worker's process has ended: its channel is then readable."""
-        poll = select.poll()
-        poll.register(self._connection, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def close(self) -> None:
-        """Close the channel, at which the worker ends if it still runs."""
-        self.alive = False
-        self._connection.close()
-
-    def _next(self, allowed: float, backstop: float) -> tuple[int, Outcome | None]:
-        """Return the id of an item and its outcome: the next that arrives.
-
-        Where a limit ends the call, the last stage's verdict counts.
-        """
-        deadline = Deadline(self.pid, self._time, allowed, backstop)
-        partial: Verdict | None = None
-        item = self._items[0]
-        try:
-            while True:
-                try:
-                    reply = self._reply(deadline.wait())
-                except TimeoutError:
-                    continue
-                outcome = reply.outcome
-                if isinstance(outcome, Crash):
-                    self.alive = reply.item != 0
-                    return reply.item or item, self._explained(outcome, deadline)
-                if reply.is_last:
-                    return reply.item, outcome
-                partial = outcome
-        except LimitPassed as error:
-            self.alive = False
-            self.blocked = max(self.blocked, deadline.elapsed())
-            with contextlib.suppress(OSError, EOFError, FrameError):
-                reply = self._reply(0.0)  # it arrived while this process itself wasn't running
-                if reply.is_last and isinstance(reply.outcome, Verdict):
-                    return reply.item, reply.outcome
-            state = process_state(self.pid)
-            if state not in ("T", "Z"):
-                return item, partial or Verdict.wrong(Failure.TIMEOUT, message=str(error))
-            # stopped perhaps by an earlier text, or ended while a child keeps its channel open
-            message = STOPPED if state == "T" else ENDED + exit_cause(self.pid)
-        except (EOFError, OSError):
-            message = ENDED + exit_cause(self.pid)
-        except FrameError as error:
-            message = f"the verifier's reply is lost: {error}"
-        self.alive = False
-        return item, self._explained(Crash(message, partial, alone=True), deadline)
-
-    def _explained(self, crash: Crash, deadline: Deadline) -> Crash:
-        """The crash with its time, and whether the machine may have caused it."""
-        used_up = crash.alone and killed_for_memory() > self._killed_for_memory
-        return replace(crash, seconds=deadline.elapsed(), used_up=used_up)
-
-    def _reply(self, seconds: float) -> Reply:
-        reply = decoded(self._channel.receive(seconds))
-        of_request = reply.item == 0 and isinstance(reply.outcome, Crash)
-        if reply.item not in self._items and not of_request:
-            raise FrameError("it is about another text")
-        if reply.outcome is None and len(self._items) == 1:
-            raise FrameError("there is no verdict")
-        self._time = ProcessTime(reply.computed, reply.waited)
-        self.blocked = max(self.blocked, reply.blocked)
-        return reply
-
-
-SECONDS_TO_TAKE = 60
-"""How long a worker may take to receive texts: it does nothing else then."""
-
-ENDED = "judging it ended the worker process"
-STOPPED = "a signal stopped the worker process"
 
 MEMORY = 384 * 2**20
 """Bytes by which a worker may grow after its verifier is loaded."""
@@ -232,15 +42,6 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; "
     "from rewardkit.judging.worker import main; main(*map(int, sys.argv[1:4]))"
 )
-
-
-_LIMITS = {
-    "ulimit -v": resource.RLIMIT_AS,
-    "ulimit -d": resource.RLIMIT_DATA,
-    "ulimit -t": resource.RLIMIT_CPU,
-    "ulimit -s": resource.RLIMIT_STACK,
-    "ulimit -n": resource.RLIMIT_NOFILE,
-}
 
 
 @contextlib.contextmanager
@@ -361,12 +162,8 @@ class Pool:
             self.kill()
             status = self._server.returncode
         how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        limits = ", ".join(
-            f"{name} {amount:,}"
-            for name, number in _LIMITS.items()
-            if (amount := resource.getrlimit(number)[0]) != resource.RLIM_INFINITY
-        )
-        return f"{how}; for lack of memory, or by a limit: {limits or 'none is set'}"
+        limits = limits_in_force() or "none is set"
+        return f"{how}; for lack of memory, or by a limit: {limits}"
 
     @contextlib.contextmanager
     def borrow(self, size: int) -> Iterator[WorkerHandle]:

@@ -11,7 +11,7 @@ import pytest
 import rewardkit
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.judging import close_pools, judge_many
-from rewardkit.judging.judge_items import may_be_interrupted
+from rewardkit.judging.threaded_call import may_be_interrupted
 
 pytestmark = pytest.mark.slow
 

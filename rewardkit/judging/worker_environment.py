@@ -1,0 +1,50 @@
+"""The environment variables that a worker gets: all but those that look like secrets."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
+"""Names, separated by commas, of variables that workers get in any case."""
+
+_SECRET = re.compile(
+    r"(^|_)(key|keys|token|tokens|pat|pass|auth|jwt|sas|cookie|cookies|dsn|connstr)(_|$)"
+    r"|^(?!oldpwd$)\w+pwd(_|$)"
+    r"|apikey|accesskey|secret|passw|passphrase|credential|webhook|connection_?string"
+    r"|((^|_)(db|pg|jdbc|smtp)|database|postgres|mysql|maria|mongo|redis|amqp|rabbit|broker|sqlalchemy"
+    r"|elastic|kafka|clickhouse)([a-z]*_)+(url|uri)s?(_|$)",
+    re.IGNORECASE,
+)
+_PASSWORD_IN_URL = re.compile(r"://[^\s/?#@]*:[^\s/?#@]+@")
+
+
+def looks_secret(name: str, value: str = "") -> bool:
+    """Whether a variable's name is that of a key, a token, a password or the like, or its value is
+    an address with a password.
+
+    >>> [name for name in ("HF_TOKEN", "HOME", "TOKENIZERS_PARALLELISM") if looks_secret(name)]
+    ['HF_TOKEN']
+    """
+    return bool(_SECRET.search(name) or _PASSWORD_IN_URL.search(value))
+
+
+def passed_variables(
+    names: Iterable[str], environment: Mapping[str, str] = os.environ
+) -> tuple[str, ...]:
+    """The names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
+    listed = environment.get(PASSED_VARIABLE, "").split(",")
+    return tuple(sorted({*names, *(name.strip() for name in listed)} - {""}))
+
+
+def worker_environment(
+    passed: Iterable[str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The environment without the variables that look like secrets, except the `passed` ones."""
+    kept = set(passed)
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in kept or not looks_secret(name, value)
+    }
