@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rewardkit import Bounded, Failure, Sample, Span, Verdict, verify
-from rewardkit.judging.worker import decoded, encoded
+from rewardkit.judging.worker import decode_reply, encode_reply
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.verifiers.by_row import ByRow
 from rewardkit.verifiers.rubric import Rubric
@@ -131,7 +131,7 @@ def test_spans_count_from_the_start_of_the_whole_completion(
 def test_verdicts_keep_their_spans_as_json_and_between_processes() -> None:
     verdict = verify("steps", STEPS[0][0], "")
     assert Verdict.from_json(json.loads(json.dumps(verdict.as_json()))) == verdict
-    assert decoded(encoded(1, verdict)).verdict == verdict
+    assert decode_reply(encode_reply(1, verdict)).verdict == verdict
     assert "spans" not in Verdict.right().as_json()  # as before
 
 

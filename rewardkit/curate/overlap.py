@@ -61,10 +61,10 @@ def duplicates(texts: Sequence[str]) -> list[list[int]]:
 
     words = [tokens(text) for text in texts]
     first: dict[tuple[str, ...], int] = {}
-    pairs = [(first.setdefault(own, place), place) for place, own in enumerate(words) if own]
+    pairs = [(first.setdefault(found, place), place) for place, found in enumerate(words) if found]
     pairs += _near([(place, words[place]) for place in first.values()])
-    ones, others = zip(*pairs, strict=True) if pairs else ((), ())
-    edges = coo_array(([1] * len(pairs), (ones, others)), shape=(len(texts), len(texts)))
+    ends = tuple(zip(*pairs, strict=True)) if pairs else ((), ())
+    edges = coo_array(([1] * len(pairs), ends), shape=(len(texts), len(texts)))
     groups: dict[int, list[int]] = defaultdict(list)
     for place, group in enumerate(connected_components(edges, directed=False)[1]):
         groups[group].append(place)
@@ -75,10 +75,10 @@ def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, i
     """Pairs of places whose texts share their numbers and most pairs of words."""
     import rensa
 
-    pairs = {place: frozenset(runs(own, 2)) for place, own in texts}
+    pairs = {place: frozenset(runs(text_words, 2)) for place, text_words in texts}
     by_numbers = defaultdict(list)
-    for place, own in texts:
-        by_numbers[tuple(sorted(_numbers(own).elements()))].append(place)
+    for place, text_words in texts:
+        by_numbers[tuple(sorted(_numbers(text_words).elements()))].append(place)
     for places in by_numbers.values():
         if len(places) < 2:
             continue
@@ -93,9 +93,9 @@ def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, i
             index.insert(place, sketch)
 
 
-def _jaccard(one: frozenset[object], other: frozenset[object]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
+def _jaccard(first: frozenset[object], second: frozenset[object]) -> float:
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class Contamination:
     def find(self, text: str) -> Overlap | None:
         """The text to evaluate on that this one overlaps with most plainly, or None."""
         words = tokens(text)
-        own = _numbers(words)
-        found = (self._overlap(number, own, how) for number, how in self._candidates(words))
+        numbers = _numbers(words)
+        found = (self._overlap(number, numbers, how) for number, how in self._candidates(words))
         best: Overlap | None = None
         for overlap in found:
             if overlap.how != OTHER_NUMBERS:
@@ -146,10 +146,11 @@ class Contamination:
         masks = masked(words)
         yield from ((number, OTHER_NUMBERS) for number in self._masked.share(masks, 0.5))
 
-    def _overlap(self, number: int, own: Counter[str], how: str) -> Overlap:
+    def _overlap(self, number: int, numbers: Counter[str], how: str) -> Overlap:
         name, text = self._texts[number]
-        others = self._numbers[number]
-        return Overlap(name, text, how if own <= others or others <= own else OTHER_NUMBERS)
+        evaluated = self._numbers[number]
+        same = numbers <= evaluated or evaluated <= numbers
+        return Overlap(name, text, how if same else OTHER_NUMBERS)
 
 
 class _Index:

@@ -44,8 +44,8 @@ def policy(*, live: bool) -> str:
 def render_page(curated: Curated, *, live: bool = False) -> str:
     """The page; a `live` one lets a person decide on the suspects."""
     decisions = read_decisions(curated.output_dir)
-    suspects = [one.suspect for one in curated.findings if one.suspect]
-    suspects.sort(key=lambda one: -one.share)
+    suspects = [finding.suspect for finding in curated.findings if finding.suspect]
+    suspects.sort(key=lambda suspect: -suspect.share)
     return html_template(FOLDER / "page.html.jinja").render(
         folder=curated.output_dir.name,
         findings=curated.findings,
@@ -54,7 +54,7 @@ def render_page(curated: Curated, *, live: bool = False) -> str:
         flags=_counts(curated.flags),
         guesses=[(task, text, f"{share:.1%}") for task, text, share in curated.guesses],
         rates=_rates(curated),
-        suspects=[(one, _decided(one, decisions)) for one in suspects[:MOST_SUSPECTS]],
+        suspects=[(suspect, _decided(suspect, decisions)) for suspect in suspects[:MOST_SUSPECTS]],
         hidden=max(0, len(suspects) - MOST_SUSPECTS),
         disputes=list(islice(_disputes(curated), MOST_PAIRS)),
         duplicates=list(islice(_duplicates(curated), MOST_PAIRS)),
@@ -72,8 +72,8 @@ def _counts(counter: Counter[str]) -> list[tuple[str, str]]:
 
 def _rates(curated: Curated) -> list[tuple[str, str, str]]:
     """The problems in ten equal bins of their share of right completions, with a bar each."""
-    shares = [one.problem.pass_rate for one in curated.findings]
-    bins = Counter(min(int(one * BINS), BINS - 1) for one in shares if one is not None)
+    shares = [finding.problem.pass_rate for finding in curated.findings]
+    bins = Counter(min(int(share * BINS), BINS - 1) for share in shares if share is not None)
     most = max(bins.values(), default=1)
     return [
         (f"{place / BINS:.0%} – {(place + 1) / BINS:.0%}", f"{bins[place]:,}", bar)
@@ -82,25 +82,38 @@ def _rates(curated: Curated) -> list[tuple[str, str, str]]:
     ]
 
 
-def _decided(one: Suspect, decisions: Mapping[tuple[str, str], Decision]) -> str:
-    decision = decisions.get((one.problem.task, one.problem.id))
+def _decided(suspect: Suspect, decisions: Mapping[tuple[str, str], Decision]) -> str:
+    decision = decisions.get((suspect.problem.task, suspect.problem.id))
     return f"{decision.decision} {decision.reference}".strip() if decision else ""
 
 
 def _disputes(curated: Curated) -> Any:
-    for one in curated.disputes:
-        share = f"{one.share:.0%} of {one.problem.judged}"
-        yield one.problem.id, one.problem.reference, one.majority, share, one.reading
+    for dispute in curated.disputes:
+        share = f"{dispute.share:.0%} of {dispute.problem.judged}"
+        yield (
+            dispute.problem.id,
+            dispute.problem.reference,
+            dispute.majority,
+            share,
+            dispute.reading,
+        )
 
 
 def _duplicates(curated: Curated) -> Any:
-    for one in curated.findings:
-        if one.duplicate_of:
-            yield one.problem.id, one.duplicate_of, one.problem.question[:MOST_CHARACTERS]
+    for finding in curated.findings:
+        if finding.duplicate_of:
+            yield (
+                finding.problem.id,
+                finding.duplicate_of,
+                finding.problem.question[:MOST_CHARACTERS],
+            )
 
 
 def _overlaps(curated: Curated) -> Any:
-    for one in curated.findings:
-        if one.overlap:
-            texts = one.problem.question[:MOST_CHARACTERS], one.overlap.text[:MOST_CHARACTERS]
-            yield one.problem.id, one.overlap.set, one.overlap.how, *texts
+    for finding in curated.findings:
+        if finding.overlap:
+            texts = (
+                finding.problem.question[:MOST_CHARACTERS],
+                finding.overlap.text[:MOST_CHARACTERS],
+            )
+            yield finding.problem.id, finding.overlap.set, finding.overlap.how, *texts

@@ -33,15 +33,15 @@ MOST_ANSWERS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class TaskJudge:
     """What judges a task's problems, and how its verifier reads a bare answer."""
 
     name: str
-    verdicts: Any
+    verifiers: Any
     task: Task | None
     form: str = USUAL_FORM
 
-    def sample(self, problem: Problem) -> Sample:
+    def sample(self, problem: CuratedProblem) -> Sample:
         """The problem as its verifier sees it."""
         columns = {"id": problem.id, **problem.columns}
         if self.task is not None:
@@ -69,12 +69,12 @@ class Judge:
             return posed(answer, sample.reference)[0]
         return self.form.format(answer)
 
-    def probed(self, problems: Sequence[Problem]) -> Judge:
+    def probed(self, problems: Sequence[CuratedProblem]) -> TaskJudge:
         """The judge with the form that the verifier reads, by the problems' own references."""
-        samples = [self.sample(one) for one in problems if one.reference][:PROBED]
+        samples = [self.sample(problem) for problem in problems if problem.reference][:PROBED]
         if self.task is not None or not samples:
             return self
-        pairs = [(form.format(one.reference), one) for form in FORMS for one in samples]
+        pairs = [(form.format(sample.reference), sample) for form in FORMS for sample in samples]
         right = [bool(verdict.correct) for verdict in self.judge(pairs)]
         counts = {
             form: sum(right[place * len(samples) : (place + 1) * len(samples)])
@@ -84,12 +84,12 @@ class Judge:
 
     def judge(self, pairs: Sequence[tuple[str, Sample]]) -> list[Verdict]:
         """The verdicts on texts."""
-        limits = JudgingOptions(self.verdicts.timeout, thinking=self.verdicts.thinking)
-        return judge_many(self.verdicts.strict, list(pairs), limits)
+        limits = JudgingOptions(self.verifiers.timeout, thinking=self.verifiers.thinking)
+        return judge_many(self.verifiers.strict, list(pairs), limits)
 
 
 @dataclass(slots=True)
-class Problem:
+class CuratedProblem:
     """One problem: its row, how many completions of each run are right, and what others say."""
 
     task: str
@@ -158,18 +158,18 @@ class _Row(NamedTuple):
 class Problems:
     """The problems of all runs in the order of their first row, and what judges each task."""
 
-    by_key: Mapping[tuple[str, str], Problem]
-    judges: Mapping[str, Judge]
+    by_key: Mapping[tuple[str, str], CuratedProblem]
+    judges: Mapping[str, TaskJudge]
 
-    def __iter__(self) -> Iterator[Problem]:
+    def __iter__(self) -> Iterator[CuratedProblem]:
         return iter(self.by_key.values())
 
     def __len__(self) -> int:
         return len(self.by_key)
 
-    def of_task(self, name: str) -> list[Problem]:
+    def of_task(self, name: str) -> list[CuratedProblem]:
         """The problems of a task."""
-        return [one for one in self if one.task == name]
+        return [problem for problem in self if problem.task == name]
 
 
 def read_problems(runs: Sequence[Path]) -> Problems:
@@ -178,8 +178,8 @@ def read_problems(runs: Sequence[Path]) -> Problems:
     Memory grows with the problems, not with their completions. DataError where two runs give one
     problem different references.
     """
-    by_key: dict[tuple[str, str], Problem] = {}
-    judges: dict[str, Judge] = {}
+    by_key: dict[tuple[str, str], CuratedProblem] = {}
+    judges: dict[str, TaskJudge] = {}
     for run in runs:
         rows, judged, texts = _source(run)
         judges |= judged
@@ -205,14 +205,14 @@ def read_problems(runs: Sequence[Path]) -> Problems:
     return replace(problems, judges=probed)
 
 
-def _source(run: Path) -> tuple[Iterator[_Row], dict[str, Judge], set[str]]:
+def _source(run: Path) -> tuple[Iterator[_Row], dict[str, TaskJudge], set[str]]:
     """The completions of a run or a training, what judges each task, and the columns of texts."""
     if rollouts := find_rollouts(run):
         judge = _training_judge(rollouts)
         return _training_rows(rollouts, judge), {judge.name: judge}, set()
     record = read_run_record(run / RUN)
     judges = {
-        name: Judge(name, *resolve_task(run, name, task))
+        name: TaskJudge(name, *resolve_task(run, name, task))
         for name, task in record.get("tasks", {}).items()
     }
     fields = record.get("settings", {}).get("columns") or {}
@@ -224,7 +224,7 @@ def _source(run: Path) -> tuple[Iterator[_Row], dict[str, Judge], set[str]]:
     return rows, judges, texts
 
 
-def _training_judge(rollouts: Path) -> Judge:
+def _training_judge(rollouts: Path) -> TaskJudge:
     """What judges the task of a training. DataError where its record doesn't name the task."""
     path = rollouts.parent / "training.json"
     try:
@@ -235,11 +235,11 @@ def _training_judge(rollouts: Path) -> Judge:
             f"{path} doesn't name the task of the training ({error!r}); give the folder that "
             "`rewardkit train` wrote"
         ) from error
-    verdicts, task = choice.resolve()
-    return Judge(task.name if task else choice.name, verdicts, task)
+    verifiers, task = choice.resolve()
+    return TaskJudge(task.name if task else choice.name, verifiers, task)
 
 
-def _training_rows(rollouts: Path, judge: Judge) -> Iterator[_Row]:
+def _training_rows(rollouts: Path, judge: TaskJudge) -> Iterator[_Row]:
     """The completions of a training; the first of a group says whether the group taught."""
     for group in read_groups(rollouts):
         taught = any(row.sign for row in group)
@@ -253,11 +253,11 @@ def _training_rows(rollouts: Path, judge: Judge) -> Iterator[_Row]:
             yield _Row(judge.name, str(columns["id"]), first, tuple(others), columns, verdict, kept)
 
 
-def _problem(row: _Row, judge: Judge, completions: set[str]) -> Problem:
+def _problem(row: _Row, judge: TaskJudge, completions: set[str]) -> CuratedProblem:
     columns = {name: value for name, value in row.columns.items() if name not in completions}
     if judge.task is not None:
         question = judge.task.sample({"id": row.id, **columns}, 0).question
     else:
         question = question_in(columns)
     stored = json.dumps(columns).encode()
-    return Problem(row.task, row.id, question, row.reference, row.references, stored)
+    return CuratedProblem(row.task, row.id, question, row.reference, row.references, stored)

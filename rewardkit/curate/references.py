@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from rewardkit.curate.problems import Judge, Problem, Problems
+from rewardkit.curate.problems import CuratedProblem, Problems, TaskJudge
 from rewardkit.errors import DataError
 from rewardkit.protocols import Verifier, needs_reference
 from rewardkit.records import Sample
@@ -32,14 +32,14 @@ _SMALL = re.compile(r"[-−]?(?:\d|1\d|20)")
 _WORD = re.compile(r"(?<!\\)\b[A-Za-z]{2,}")
 _IN_COMMAND = re.compile(r"\\[A-Za-z]+")
 
-FLAGS: Mapping[str, Callable[[Problem], object]] = {
-    "proof": lambda one: _PROOF.search(one.question),
-    "needs a figure": lambda one: _FIGURE.search(one.question),
-    "yes or no": lambda one: one.reference.strip(" .").casefold() in _YES_NO,
-    "option": lambda one: _OPTION.fullmatch(one.reference.strip()),
-    "small integer": lambda one: _SMALL.fullmatch(one.reference.strip(" $")),
-    "prose": lambda one: len(_WORD.findall(_IN_COMMAND.sub("", one.reference))) > 4,
-    "several values": lambda one: one.references or re.search(r"[,;]\s", one.reference),
+FLAGS: Mapping[str, Callable[[CuratedProblem], object]] = {
+    "proof": lambda problem: _PROOF.search(problem.question),
+    "needs a figure": lambda problem: _FIGURE.search(problem.question),
+    "yes or no": lambda problem: problem.reference.strip(" .").casefold() in _YES_NO,
+    "option": lambda problem: _OPTION.fullmatch(problem.reference.strip()),
+    "small integer": lambda problem: _SMALL.fullmatch(problem.reference.strip(" $")),
+    "prose": lambda problem: len(_WORD.findall(_IN_COMMAND.sub("", problem.reference))) > 4,
+    "several values": lambda problem: problem.references or re.search(r"[,;]\s", problem.reference),
 }
 """Flags that a problem's own text decides."""
 
@@ -52,8 +52,8 @@ ECHO_PAYS = "solved by the repeated question"
 def flag_references(problems: Problems) -> dict[tuple[str, str], list[str]]:
     """The flags of each problem, by its task and id."""
     flags = {
-        key: [name for name, has in FLAGS.items() if has(one)]
-        for key, one in problems.by_key.items()
+        key: [name for name, has in FLAGS.items() if has(problem)]
+        for key, problem in problems.by_key.items()
     }
     for name, judge in problems.judges.items():
         for problem, flag in _judged_flags(judge, problems.of_task(name)):
@@ -61,17 +61,19 @@ def flag_references(problems: Problems) -> dict[tuple[str, str], list[str]]:
     return flags
 
 
-def _judged_flags(judge: Judge, problems: list[Problem]) -> Iterator[tuple[Problem, str]]:
+def _judged_flags(
+    judge: TaskJudge, problems: list[CuratedProblem]
+) -> Iterator[tuple[CuratedProblem, str]]:
     """What the verifier says: references unlike themselves, its remarks, unearned rewards."""
-    samples = [judge.sample(one) for one in problems]
+    samples = [judge.sample(problem) for problem in problems]
     stated = [place for place, sample in enumerate(samples) if sample.reference]
     replies = [(judge.perfect(samples[place]), samples[place]) for place in stated]
     for place, verdict in zip(stated, judge.judge(replies), strict=True):
         if not verdict.correct:
             yield problems[place], UNREADABLE
     for problem, sample in zip(problems, samples, strict=True):
-        yield from ((problem, note) for note in _notes(judge.verdicts.strict, sample))
-    for reply, flag in ((lambda _: "", EMPTY_PAYS), (lambda one: one.question, ECHO_PAYS)):
+        yield from ((problem, note) for note in _notes(judge.verifiers.strict, sample))
+    for reply, flag in ((lambda _: "", EMPTY_PAYS), (lambda sample: sample.question, ECHO_PAYS)):
         verdicts = judge.judge([(reply(sample), sample) for sample in samples])
         yield from (
             (problem, flag)
@@ -91,7 +93,7 @@ def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float
     """The most frequent references of each task, and the share of its problems that each solves."""
     for name in problems.judges:
         of_task = problems.of_task(name)
-        common = Counter(one.reference for one in of_task).most_common(most)
+        common = Counter(problem.reference for problem in of_task).most_common(most)
         for reference, count in common if of_task else ():
             if count > 1:
                 yield name, reference, count / len(of_task)
@@ -108,7 +110,7 @@ MOST_COMPARED = 12
 class Suspect:
     """A problem whose reference few completions reach, while most of them agree on another."""
 
-    problem: Problem
+    problem: CuratedProblem
     majority: str
     share: float
     reading: str
@@ -135,19 +137,20 @@ def find_suspects(problems: Problems, *, share: float, rate: float, least: int) 
     found: list[Suspect] = []
     for name, judge in problems.judges.items():
         few = [
-            one
-            for one in problems.of_task(name)
-            if judge.compares and one.reference and one.judged >= least and one.wrong
-            if one.right <= rate * one.judged and one.wrong.total() >= share * one.judged
+            problem
+            for problem in problems.of_task(name)
+            if judge.compares and problem.reference and problem.judged >= least and problem.wrong
+            if problem.right <= rate * problem.judged
+            and problem.wrong.total() >= share * problem.judged
         ]
         votes = _votes(judge, few)
         chosen = [
-            (one, answer, count)
-            for one, (answer, count) in zip(few, votes, strict=True)
-            if count >= share * one.judged
+            (problem, answer, count)
+            for problem, (answer, count) in zip(few, votes, strict=True)
+            if count >= share * problem.judged
         ]
         found += _explained(judge, chosen)
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(found, key=lambda suspect: -suspect.share)
 
 
 def find_disputes(problems: Problems) -> list[Suspect]:
@@ -156,34 +159,36 @@ def find_disputes(problems: Problems) -> list[Suspect]:
     found: list[Suspect] = []
     for name, judge in problems.judges.items():
         if judge.compares:
-            rescued = [one for one in problems.of_task(name) if one.rescued]
-            chosen = [(one, *one.rescued.most_common(1)[0]) for one in rescued]
-            found += [one for one in _explained(judge, chosen) if one.reading]
-    return sorted(found, key=lambda one: -one.share)
+            rescued = [problem for problem in problems.of_task(name) if problem.rescued]
+            chosen = [(problem, *problem.rescued.most_common(1)[0]) for problem in rescued]
+            found += [suspect for suspect in _explained(judge, chosen) if suspect.reading]
+    return sorted(found, key=lambda suspect: -suspect.share)
 
 
-def _explained(judge: Judge, chosen: Sequence[tuple[Problem, str, int]]) -> Iterator[Suspect]:
+def _explained(
+    judge: TaskJudge, chosen: Sequence[tuple[CuratedProblem, str, int]]
+) -> Iterator[Suspect]:
     """Problems with an answer and its count, and why the verifier doesn't take the answer."""
-    samples = [judge.sample(one) for one, _, _ in chosen]
+    samples = [judge.sample(problem) for problem, _, _ in chosen]
     replies = [
         (judge.stating(answer, sample), sample)
         for (_, answer, _), sample in zip(chosen, samples, strict=True)
     ]
-    for (one, answer, count), verdict in zip(chosen, judge.judge(replies), strict=True):
+    for (problem, answer, count), verdict in zip(chosen, judge.judge(replies), strict=True):
         reading = "" if verdict.correct else verdict.message or str(verdict.failure or "")
-        yield Suspect(one, answer, count / one.judged, reading)
+        yield Suspect(problem, answer, count / problem.judged, reading)
 
 
-def _votes(judge: Judge, problems: Sequence[Problem]) -> list[tuple[str, int]]:
+def _votes(judge: TaskJudge, problems: Sequence[CuratedProblem]) -> list[tuple[str, int]]:
     """The most frequent wrong answer of each problem, and how many completions give it."""
     pairs, owners = [], []
-    for place, one in enumerate(problems):
-        (top, _), *others = one.wrong.most_common(MOST_COMPARED)
-        sample = replace(judge.sample(one), reference=top, references=())
+    for place, problem in enumerate(problems):
+        (top, _), *others = problem.wrong.most_common(MOST_COMPARED)
+        sample = replace(judge.sample(problem), reference=top, references=())
         for other, count in others:
             pairs.append((judge.stating(other, sample), sample))
             owners.append((place, count))
-    votes = [one.wrong.most_common(1)[0] for one in problems]
+    votes = [problem.wrong.most_common(1)[0] for problem in problems]
     for (place, count), verdict in zip(owners, judge.judge(pairs), strict=True):
         if verdict.correct:
             votes[place] = (votes[place][0], votes[place][1] + count)
@@ -196,10 +201,10 @@ def read_decisions(folder: Path) -> dict[tuple[str, str], Decision]:
     decisions = {}
     for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else (), 1):
         try:
-            one = msgspec.json.decode(line, type=Decision)
+            decision = msgspec.json.decode(line, type=Decision)
         except msgspec.DecodeError as error:
             raise DataError(f"{path}, line {number} isn't a decision: {error}") from error
-        decisions[one.task, one.id] = one
+        decisions[decision.task, decision.id] = decision
     return decisions
 
 
@@ -208,13 +213,13 @@ def apply_corrections(problems: Problems, decisions: Iterable[Decision]) -> None
 
     DataError where the task can't read the reference from any column of the row.
     """
-    for one in decisions:
-        problem = problems.by_key.get((one.task, one.id))
-        if problem is not None and one.decision == "correct":
-            _correct(problem, problems.judges[one.task], one.reference)
+    for decision in decisions:
+        problem = problems.by_key.get((decision.task, decision.id))
+        if problem is not None and decision.decision == "correct":
+            _correct(problem, problems.judges[decision.task], decision.reference)
 
 
-def _correct(problem: Problem, judge: Judge, reference: str) -> None:
+def _correct(problem: CuratedProblem, judge: TaskJudge, reference: str) -> None:
     columns = _with_reference(problem, judge, reference)
     earlier = problem.reference
     problem.stored = json.dumps(columns).encode()
@@ -230,7 +235,9 @@ def _correct(problem: Problem, judge: Judge, reference: str) -> None:
     problem.wrong = +Counter(others)
 
 
-def _with_reference(problem: Problem, judge: Judge, reference: str) -> Mapping[str, object]:
+def _with_reference(
+    problem: CuratedProblem, judge: TaskJudge, reference: str
+) -> Mapping[str, object]:
     """The row with the reference in the column that holds it."""
     columns = problem.columns
     if judge.task is None:

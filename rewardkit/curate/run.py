@@ -18,7 +18,7 @@ from rewardkit import registry
 from rewardkit.curate import references
 from rewardkit.curate.overlap import OTHER_NUMBERS, Contamination, Overlap, duplicates
 from rewardkit.curate.page import render_page
-from rewardkit.curate.problems import Problem, Problems, read_problems
+from rewardkit.curate.problems import CuratedProblem, Problems, read_problems
 from rewardkit.curate.references import (
     Suspect,
     apply_corrections,
@@ -115,7 +115,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class Finding:
     """All that is known of one problem."""
 
-    problem: Problem
+    problem: CuratedProblem
     flags: list[str]
     reasons: list[str] = field(default_factory=list)
     low: float | None = None
@@ -139,17 +139,17 @@ class Curated:
     @property
     def kept(self) -> list[Finding]:
         """The problems without a reason to drop them."""
-        return [one for one in self.findings if not one.reasons]
+        return [finding for finding in self.findings if not finding.reasons]
 
     @property
     def reasons(self) -> Counter[str]:
         """How many problems each reason drops; a problem may have several."""
-        return Counter(reason for one in self.findings for reason in one.reasons)
+        return Counter(reason for finding in self.findings for reason in finding.reasons)
 
     @property
     def flags(self) -> Counter[str]:
         """How many problems have each flag."""
-        return Counter(flag for one in self.findings for flag in one.flags)
+        return Counter(flag for finding in self.findings for flag in finding.flags)
 
 
 def read_settings(path: Path) -> Settings:
@@ -165,7 +165,7 @@ def read_settings(path: Path) -> Settings:
 def curate(
     settings: Settings, output_dir: Path, reporter: Reporter | None = None, spread: Any = None
 ) -> Curated:
-    """Judge what isn't judged yet, decide on each problem, and write the output folder.
+    """TaskJudge what isn't judged yet, decide on each problem, and write the output folder.
 
     The folder gets kept.parquet, dropped.parquet with `reasons`, and curate.toml, which repeats it;
     completions of a file are judged into its folder `scored`. A person's decisions in its
@@ -179,7 +179,7 @@ def curate(
     decisions = read_decisions(output_dir)
     apply_corrections(problems, decisions.values())
     flags = flag_references(problems)
-    found = {key: Finding(one, flags[key]) for key, one in problems.by_key.items()}
+    found = {key: Finding(problem, flags[key]) for key, problem in problems.by_key.items()}
     _by_difficulty(found.values(), settings)
     _by_suspicion(found, problems, settings)
     disputes = find_disputes(problems)
@@ -187,13 +187,13 @@ def curate(
         found[dispute.problem.task, dispute.problem.id].flags.append(DISPUTED)
     for key, decision in decisions.items():
         if key in found and decision.decision == "accept":
-            found[key].reasons = [one for one in found[key].reasons if one != "suspect"]
+            found[key].reasons = [reason for reason in found[key].reasons if reason != "suspect"]
         elif key in found and decision.decision == "drop":
             found[key].reasons.append("dropped by a person")
     _by_overlap(found.values(), settings)
     dropping = {*DROPPING, *settings.drop}
-    for one in found.values():
-        one.reasons = [*(flag for flag in one.flags if flag in dropping), *one.reasons]
+    for finding in found.values():
+        finding.reasons = [*(flag for flag in finding.flags if flag in dropping), *finding.reasons]
     _by_duplicates(list(found.values()))
     curated = Curated(output_dir, list(found.values()), list(guesses(problems)), disputes)
     _write(curated, settings)
@@ -229,23 +229,23 @@ def _judged_runs(
 def _by_difficulty(findings: Iterable[Finding], settings: Settings) -> None:
     lowest, highest = settings.kept_shares
     interval = functools.lru_cache(maxsize=100_000)(clopper_pearson)
-    for one in findings:
-        problem = one.problem
+    for finding in findings:
+        problem = finding.problem
         if problem.pass_rate is None or problem.judged < settings.least_samples:
-            one.flags.append("too few samples")
+            finding.flags.append("too few samples")
         if problem.silent_groups >= SILENT_GROUPS:
-            one.flags.append(SILENT)
+            finding.flags.append(SILENT)
         if problem.pass_rate is None:
             continue
-        one.low, one.high = interval(problem.right, problem.judged)
+        finding.low, finding.high = interval(problem.right, problem.judged)
         if problem.judged < settings.least_samples:
             continue
         rates = (problem.pass_rate, problem.pass_rate)
-        low, high = (one.low, one.high) if settings.keep_by == "interval" else rates
+        low, high = (finding.low, finding.high) if settings.keep_by == "interval" else rates
         if high < lowest:
-            one.reasons.append("too hard")
+            finding.reasons.append("too hard")
         elif low > highest:
-            one.reasons.append("too easy")
+            finding.reasons.append("too easy")
 
 
 def _by_suspicion(
@@ -253,21 +253,21 @@ def _by_suspicion(
 ) -> None:
     share, rate, least = settings.suspect_share, settings.suspect_rate, settings.least_samples
     for suspect in find_suspects(problems, share=share, rate=rate, least=least):
-        one = found[suspect.problem.task, suspect.problem.id]
-        one.suspect = suspect
-        one.reasons.append("suspect")
+        finding = found[suspect.problem.task, suspect.problem.id]
+        finding.suspect = suspect
+        finding.reasons.append("suspect")
 
 
 def _by_overlap(findings: Iterable[Finding], settings: Settings) -> None:
     if not settings.against:
         return
     known = Contamination({name: _questions(name) for name in settings.against})
-    for one in findings:
-        one.overlap = known.find(one.problem.question)
-        if one.overlap is not None and one.overlap.how == OTHER_NUMBERS:
-            one.flags.append(LIKE_EVALUATED)
-        elif one.overlap is not None:
-            one.reasons.append("in an evaluation set")
+    for finding in findings:
+        finding.overlap = known.find(finding.problem.question)
+        if finding.overlap is not None and finding.overlap.how == OTHER_NUMBERS:
+            finding.flags.append(LIKE_EVALUATED)
+        elif finding.overlap is not None:
+            finding.reasons.append("in an evaluation set")
 
 
 def _questions(name: str) -> list[str]:
@@ -286,27 +286,27 @@ def _questions(name: str) -> list[str]:
 def _by_duplicates(findings: Sequence[Finding]) -> None:
     """Of duplicates one stays: without another reason, with the reference that most of them have,
     with most right completions, the earliest."""
-    for group in duplicates([one.problem.question for one in findings]):
+    for group in duplicates([finding.problem.question for finding in findings]):
         members = [findings[place] for place in group]
-        votes = Counter(one.problem.reference for one in members)
+        votes = Counter(finding.problem.reference for finding in members)
         stays = max(
             members,
-            key=lambda one: (
-                not one.reasons,
-                votes[one.problem.reference],
-                one.problem.pass_rate or 0.0,
+            key=lambda finding: (
+                not finding.reasons,
+                votes[finding.problem.reference],
+                finding.problem.pass_rate or 0.0,
             ),
         )
-        for one in members:
-            if one is not stays:
-                one.duplicate_of = stays.problem.id
-                one.reasons.append("duplicate")
+        for finding in members:
+            if finding is not stays:
+                finding.duplicate_of = stays.problem.id
+                finding.reasons.append("duplicate")
 
 
 def _write(curated: Curated, settings: Settings) -> None:
     folder = curated.output_dir
     _write_table(curated.kept, folder / CURATED)
-    _write_table([one for one in curated.findings if one.reasons], folder / DROPPED)
+    _write_table([finding for finding in curated.findings if finding.reasons], folder / DROPPED)
     replace_text(folder / SETTINGS, settings.as_toml())
     replace_text(folder / REPORT, render_page(curated))
 
@@ -316,17 +316,17 @@ def _write_table(findings: Sequence[Finding], path: Path) -> None:
     pyarrow, parquet = load_pyarrow(f"writing {path.name}")
     text, number, texts = pyarrow.string(), pyarrow.float64(), pyarrow.list_(pyarrow.string())
     added: Mapping[str, tuple[Any, list[Any]]] = {
-        "pass_rate": (number, [one.problem.pass_rate for one in findings]),
-        "low": (number, [one.low for one in findings]),
-        "high": (number, [one.high for one in findings]),
-        "samples": (pyarrow.int64(), [one.problem.judged for one in findings]),
-        "majority": (text, [_majority(one) for one in findings]),
-        "flags": (texts, [one.flags for one in findings]),
-        "reasons": (texts, [one.reasons for one in findings]),
-        "duplicate_of": (text, [one.duplicate_of or None for one in findings]),
-        "overlaps": (text, [one.overlap and one.overlap.text for one in findings]),
+        "pass_rate": (number, [finding.problem.pass_rate for finding in findings]),
+        "low": (number, [finding.low for finding in findings]),
+        "high": (number, [finding.high for finding in findings]),
+        "samples": (pyarrow.int64(), [finding.problem.judged for finding in findings]),
+        "majority": (text, [_majority(finding) for finding in findings]),
+        "flags": (texts, [finding.flags for finding in findings]),
+        "reasons": (texts, [finding.reasons for finding in findings]),
+        "duplicate_of": (text, [finding.duplicate_of or None for finding in findings]),
+        "overlaps": (text, [finding.overlap and finding.overlap.text for finding in findings]),
     }
-    rows = [{"id": one.problem.id, **_columns(one.problem)} for one in findings]
+    rows = [{"id": finding.problem.id, **_columns(finding.problem)} for finding in findings]
     try:
         table = pyarrow.Table.from_pylist(
             [{key: row[key] for key in row if key not in added} for row in rows]
@@ -339,16 +339,16 @@ def _write_table(findings: Sequence[Finding], path: Path) -> None:
         raise DataError(f"the problems' columns don't fit a Parquet table: {error}") from error
 
 
-def _columns(problem: Problem) -> dict[str, Any]:
+def _columns(problem: CuratedProblem) -> dict[str, Any]:
     columns = problem.columns
     known = {"", *(str(value) for value in columns.values())}
     return columns if problem.reference in known else {**columns, "reference": problem.reference}
 
 
-def _majority(one: Finding) -> str | None:
+def _majority(finding: Finding) -> str | None:
     """The answer that most completions give; the reference where most are right."""
-    problem = one.problem
+    problem = finding.problem
     answer, count = problem.wrong.most_common(1)[0] if problem.wrong else (None, 0)
-    if one.suspect is not None:
-        return one.suspect.majority
+    if finding.suspect is not None:
+        return finding.suspect.majority
     return problem.reference if problem.right >= max(count, 1) else answer

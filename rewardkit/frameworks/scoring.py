@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rewardkit.config import read_values
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.judging import Control, JudgingOptions, judge_many
-from rewardkit.judging.rows import Row, SampleReader, Scale, judge_samples
+from rewardkit.judging.rows import RewardScale, Row, SampleReader, judge_samples
 from rewardkit.protocols import Verifier
 from rewardkit.records import Sample, Verdict
 from rewardkit.registry import known_names, resolve
@@ -33,7 +33,7 @@ class Scorer:
     verifier: Verifier
     reader: SampleReader
     options: JudgingOptions
-    scale: Scale
+    scale: RewardScale
     unjudged: float
     control: Control | None
 
@@ -99,7 +99,7 @@ def scorer(
         name,
         json.dumps([reading, reference, arguments], sort_keys=True),
         JudgingOptions(timeout, workers=workers),
-        Scale(numbers["low"], numbers["high"]),
+        RewardScale(numbers["low"], numbers["high"]),
         numbers["unjudged"],
     )
 
@@ -115,7 +115,7 @@ def check_parameters(name: str, arguments: Mapping[str, Any]) -> None:
 
 @lru_cache(maxsize=256)
 def _cached_scorer(
-    name: str, arguments_json: str, options: JudgingOptions, scale: Scale, unjudged: float
+    name: str, arguments_json: str, options: JudgingOptions, scale: RewardScale, unjudged: float
 ) -> Scorer:
     reading, reference, arguments = json.loads(arguments_json)
     resolved = resolve(name, reading, **arguments)

@@ -18,12 +18,12 @@ from rewardkit.records import Failure, Sample, Verdict
 LONGEST_MESSAGE = 2000
 """Characters of an exception's text that a verdict keeps."""
 
-Item = tuple[str, Sample]
+TextAndSample = tuple[str, Sample]
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A verifier raised, or ended its worker. Whose fault that is isn't decided yet.
+    """A verifier raised, or ended its worker. It isn't decided yet who is to blame.
 
     `partial` is the last verdict of a verifier in stages before it crashed; `seconds` is what the
     call took; `in_worker` is False where the caller's own process ran the verifier. `alone`: other
@@ -45,12 +45,13 @@ class Crash:
         return replace(self.partial, correct=False, failure=Failure.CRASHED, message=self.message)
 
 
-Outcome = Verdict | Crash
+VerdictOrCrash = Verdict | Crash
 
 
-def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[Outcome, bool]]:
-    """Yield the outcome and True; before it, for a verifier in stages, each verdict so far and
-    False."""
+def run_stages(
+    verifier: Verifier, text: str, sample: Sample
+) -> Iterator[tuple[VerdictOrCrash, bool]]:
+    """Yield the outcome and True; for a verifier in stages, first each verdict so far and False."""
     verdict: Verdict | None = None
     try:
         if overrides(verifier, "stages"):
@@ -64,14 +65,14 @@ def run_stages(verifier: Verifier, text: str, sample: Sample) -> Iterator[tuple[
     except GeneratorExit:
         raise
     except BaseException as error:  # a verifier may raise anything; the batch goes on
-        yield raised(error, verdict), True
+        yield outcome_of_error(error, verdict), True
     else:
         yield verdict, True
 
 
 def run_quick(
     quick: Callable[[str, Sample], Verdict | None], text: str, sample: Sample
-) -> Outcome | None:
+) -> VerdictOrCrash | None:
     """The outcome of a verifier's `quick`; None if a worker must judge the text."""
     try:
         judged = quick(text, sample)
@@ -81,12 +82,12 @@ def run_quick(
     except KeyboardInterrupt:  # the caller's
         raise
     except BaseException as error:  # a verifier may raise anything; the batch goes on
-        return raised(error, in_worker=False)
+        return outcome_of_error(error, in_worker=False)
 
 
-def raised(
+def outcome_of_error(
     error: BaseException, partial: Verdict | None = None, *, in_worker: bool = True
-) -> Outcome:
+) -> VerdictOrCrash:
     """The outcome of a call that raised: a crash, unless no text can be to blame."""
     if isinstance(error, (Unavailable, ImportError)):
         return Verdict.unjudged(f"the verifier is unavailable: {_describe(error)}")
@@ -108,7 +109,7 @@ def _describe(error: BaseException) -> str:
 Control = Callable[[Sample], str]
 """Gives a sample's perfect completion, as `Task.perfect` does."""
 
-JudgeItems = Callable[[Sequence[Item], Sequence[float]], list[Outcome]]
+JudgeBatch = Callable[[Sequence[TextAndSample], Sequence[float]], list[VerdictOrCrash]]
 """Gives the outcomes of items, each within its seconds."""
 
 AGAIN = 0.25
@@ -122,9 +123,9 @@ USUAL_FORM = (
 
 
 def settle_crashes(
-    items: Sequence[Item],
+    items: Sequence[TextAndSample],
     crashes: Mapping[int, Crash],
-    judge: JudgeItems,
+    judge: JudgeBatch,
     *,
     allowed: float,
     control: Control | None,
@@ -159,7 +160,7 @@ def settle_crashes(
     }
 
 
-def _known(outcome: Outcome) -> Verdict | None:
+def _known(outcome: VerdictOrCrash) -> Verdict | None:
     """The verdict that is certain, if any: a deadline says nothing about a crash."""
     if isinstance(outcome, Crash):
         used_up = f"{outcome.message}; the machine's resources are used up"

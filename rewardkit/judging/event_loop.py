@@ -12,15 +12,15 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from rewardkit.judging.crashes import Outcome, raised
+from rewardkit.judging.crashes import VerdictOrCrash, outcome_of_error
 from rewardkit.judging.deadline import GRACE, own_time
 from rewardkit.protocols import Judged
 from rewardkit.records import Failure, Sample, Verdict
 
 if TYPE_CHECKING:
-    from rewardkit.judging.worker import Request
+    from rewardkit.judging.worker import JudgingRequest
 
-Judge = Callable[[str, Sample], Awaitable[Judged]]
+AsyncVerifier = Callable[[str, Sample], Awaitable[Judged]]
 
 LOOK_EVERY = 0.05
 """Seconds between two looks at the loop."""
@@ -58,10 +58,12 @@ class _Turns:
         return late if late > LOOK_EVERY else 0.0
 
 
-async def judge_together(judge: Judge, request: Request, send: Callable[..., None]) -> None:
-    """Send the outcome of each text, of which so many are judged at once; they start in order."""
+async def judge_together(
+    judge: AsyncVerifier, request: JudgingRequest, send: Callable[..., None]
+) -> None:
+    """Send the outcome of each text. The texts start in order, `request.at_once` at a time."""
     turns, waiting = _Turns(), iter(request.jobs)
-    endless: set[asyncio.Task[Outcome]] = set()
+    endless: set[asyncio.Task[VerdictOrCrash]] = set()
 
     async def judge_one_by_one() -> None:
         for item, seconds, text, sample in waiting:
@@ -87,14 +89,14 @@ async def judge_together(judge: Judge, request: Request, send: Callable[..., Non
         os._exit(0)  # what doesn't let itself be cancelled would run beside the next texts
 
 
-async def _outcome(judge: Judge, text: str, sample: Sample) -> Outcome:
+async def _outcome(judge: AsyncVerifier, text: str, sample: Sample) -> VerdictOrCrash:
     try:
         return Verdict.of(await judge(text, sample))
     except BaseException as error:  # a verifier may raise anything; the batch goes on
-        return raised(error)
+        return outcome_of_error(error)
 
 
-async def _wait(judging: asyncio.Task[Outcome], seconds: float, backstop: float) -> float:
+async def _wait(judging: asyncio.Task[VerdictOrCrash], seconds: float, backstop: float) -> float:
     """Wait until a verdict is there or its time is over; return the seconds of its own time."""
     start, waited = time.monotonic(), own_time().waited
     while True:
@@ -106,8 +108,8 @@ async def _wait(judging: asyncio.Task[Outcome], seconds: float, backstop: float)
         await asyncio.wait({judging}, timeout=left)
 
 
-def _result(judging: asyncio.Task[Outcome]) -> Outcome:
+def _result(judging: asyncio.Task[VerdictOrCrash]) -> VerdictOrCrash:
     try:
         return judging.result()
     except BaseException as error:
-        return raised(error)
+        return outcome_of_error(error)

@@ -15,9 +15,9 @@ from rewardkit.errors import ResourcesUsedUp, UsageError
 from rewardkit.judging.crashes import (
     Control,
     Crash,
-    Item,
-    Outcome,
-    raised,
+    TextAndSample,
+    VerdictOrCrash,
+    outcome_of_error,
     run_quick,
     settle_crashes,
 )
@@ -65,7 +65,7 @@ def judge(
 
 def judge_many(
     verifier: VerifierCallable,
-    items: Sequence[Item],
+    items: Sequence[TextAndSample],
     options: JudgingOptions = DEFAULTS,
     *,
     control: Control | None = None,
@@ -85,7 +85,10 @@ def judge_many(
 
 
 def _judge_last_turns(
-    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+    verifier: Verifier,
+    items: Sequence[TextAndSample],
+    options: JudgingOptions,
+    control: Control | None,
 ) -> list[Verdict]:
     keeps_thinking = thinking_of(verifier, options.thinking) == "keep"
     texts = [text for text, _ in items]
@@ -96,7 +99,10 @@ def _judge_last_turns(
 
 
 def _judge_alternatives(
-    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+    verifier: Verifier,
+    items: Sequence[TextAndSample],
+    options: JudgingOptions,
+    control: Control | None,
 ) -> list[Verdict]:
     if not any(sample.references for _, sample in items):
         return _judge_with_one_reference(verifier, items, options, control)
@@ -125,7 +131,10 @@ def _judge_alternatives(
 
 
 def _judge_with_one_reference(
-    verifier: Verifier, items: Sequence[Item], options: JudgingOptions, control: Control | None
+    verifier: Verifier,
+    items: Sequence[TextAndSample],
+    options: JudgingOptions,
+    control: Control | None,
 ) -> list[Verdict]:
     """Return the verdicts on items with one reference each."""
     given, options = options, options.of(verifier)
@@ -133,8 +142,8 @@ def _judge_with_one_reference(
     thinking = thinking_of(verifier, options.thinking)
 
     def judge_batch(
-        batch: Sequence[Item], seconds: Sequence[float], *, in_new_workers: bool = False
-    ) -> list[Outcome]:
+        batch: Sequence[TextAndSample], seconds: Sequence[float], *, in_new_workers: bool = False
+    ) -> list[VerdictOrCrash]:
         if in_new_workers:  # what a crash left in a worker would meet the next text there
             end_idle_workers(verifier, options)
         if thinking is not None:
@@ -168,7 +177,7 @@ def _judge_with_one_reference(
     return [verdicts[i] for i in range(len(items))]
 
 
-def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> Item:
+def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> TextAndSample:
     """The item to judge; where a transcript is cut, the column `conversation` has the whole."""
     last = model_text(text)
     if last.startswith(ANALYSIS) and not keeps_thinking:
@@ -180,13 +189,13 @@ def _last_turn(text: str, sample: Sample, keeps_thinking: bool) -> Item:
 
 def _outcomes(
     verifier: Verifier,
-    items: Sequence[Item],
+    items: Sequence[TextAndSample],
     seconds: Sequence[float],
     *,
     options: JudgingOptions,
     given: JudgingOptions,
     only_in_workers: bool,
-) -> list[Outcome]:
+) -> list[VerdictOrCrash]:
     """Return the outcome of each item within its seconds; `given` are the caller's own options."""
     if overrides(verifier, "judge_batch"):
         return _batch_outcomes(verifier, items, seconds, given)
@@ -195,7 +204,7 @@ def _outcomes(
             _outcomes, options=options, given=given, only_in_workers=only_in_workers
         )
         return _judge_by_member(verifier, items, seconds, judge_member)
-    outcomes: list[Outcome | None] = [None] * len(items)
+    outcomes: list[VerdictOrCrash | None] = [None] * len(items)
     if overrides(verifier, "quick") and not only_in_workers:
         outcomes = [run_quick(verifier.quick, text, sample) for text, sample in items]
     tries = FORK_SERVERS
@@ -210,8 +219,11 @@ def _outcomes(
 
 
 def _batch_outcomes(
-    verifier: Verifier, items: Sequence[Item], seconds: Sequence[float], options: JudgingOptions
-) -> list[Outcome]:
+    verifier: Verifier,
+    items: Sequence[TextAndSample],
+    seconds: Sequence[float],
+    options: JudgingOptions,
+) -> list[VerdictOrCrash]:
     """Return the outcome of each item; if the caller sets no timeout, within its own limits."""
     wall = math.inf
     if options.timeout is not None or options.max_wall is not None:
@@ -229,9 +241,9 @@ def _batch_outcomes(
         return [_of_batch(error)] * len(items)
 
 
-def _of_batch(error: BaseException) -> Outcome:
+def _of_batch(error: BaseException) -> VerdictOrCrash:
     """The outcome of what a batch raised: it may be another text's fault, or the machine's."""
-    outcome = raised(error, in_worker=False)
+    outcome = outcome_of_error(error, in_worker=False)
     if isinstance(outcome, Crash):
         return replace(outcome, alone=True, used_up=isinstance(error, ResourcesUsedUp))
     return outcome
@@ -239,9 +251,9 @@ def _of_batch(error: BaseException) -> Outcome:
 
 def _judge_in_workers(
     verifier: Verifier,
-    items: Sequence[Item],
+    items: Sequence[TextAndSample],
     seconds: Sequence[float],
-    outcomes: list[Outcome | None],
+    outcomes: list[VerdictOrCrash | None],
     options: JudgingOptions,
 ) -> None:
     """Fill in the missing outcomes, in worker processes."""
@@ -286,17 +298,19 @@ def _judge_in_workers(
 
 def _judge_by_member(
     verifier: Combination,
-    items: Sequence[Item],
+    items: Sequence[TextAndSample],
     seconds: Sequence[float],
-    judge_member: Callable[[Verifier, Sequence[Item], Sequence[float]], list[Outcome]],
-) -> list[Outcome]:
+    judge_member: Callable[
+        [Verifier, Sequence[TextAndSample], Sequence[float]], list[VerdictOrCrash]
+    ],
+) -> list[VerdictOrCrash]:
     """Return the outcome of each item; each member gets the item's seconds.
 
     In a worker, the wait for a server would count against the deadline of all members.
     """
     texts: list[Mapping[str, str]] = []
-    outcomes: list[dict[str, Outcome]] = [{} for _ in items]
-    failed: dict[int, Outcome] = {}
+    outcomes: list[dict[str, VerdictOrCrash]] = [{} for _ in items]
+    failed: dict[int, VerdictOrCrash] = {}
     for i, (text, sample) in enumerate(items):
         try:
             texts.append(verifier.texts_for(text, sample))
@@ -304,7 +318,7 @@ def _judge_by_member(
             raise
         except BaseException as error:  # a form may raise anything; the batch goes on
             texts.append({})
-            failed[i] = raised(error, in_worker=False)
+            failed[i] = outcome_of_error(error, in_worker=False)
     for name, member in verifier.members.items():
         chosen = [i for i, by_name in enumerate(texts) if name in by_name]
         batch = [(texts[i][name], items[i][1]) for i in chosen]
@@ -318,8 +332,8 @@ def _judge_by_member(
 
 
 def _combined(
-    verifier: Combination, text: str, sample: Sample, outcomes: Mapping[str, Outcome]
-) -> Outcome:
+    verifier: Combination, text: str, sample: Sample, outcomes: Mapping[str, VerdictOrCrash]
+) -> VerdictOrCrash:
     verdicts = {name: one for name, one in outcomes.items() if isinstance(one, Verdict)}
     crashes = [one for one in outcomes.values() if isinstance(one, Crash)]
     try:
@@ -327,7 +341,7 @@ def _combined(
     except KeyboardInterrupt:  # as above
         raise
     except BaseException as error:
-        return raised(error, in_worker=False)
+        return outcome_of_error(error, in_worker=False)
     if crashes:
         return replace(crashes[0], partial=combined if verdicts else None)
     return combined

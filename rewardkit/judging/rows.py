@@ -197,7 +197,7 @@ def _item(completion: object, sample: Sample | Verdict) -> tuple[str, Sample] | 
 
 
 @dataclass(frozen=True)
-class Scale:
+class RewardScale:
     """A reward from `low` to `high`, in proportion to a score."""
 
     low: float = 0.0

@@ -1,8 +1,8 @@
-"""A worker process: it judges the texts that arrive on its channel until that closes.
+"""A worker process: judge the texts that arrive on a channel until the channel closes.
 
-A request is a pickled `Request`. The replies to each text have its id; they are its outcome, and
-before it, for a verifier in stages, the verdicts so far. They are plain values as JSON: a worker
-runs verifiers on hostile texts, so the caller doesn't trust it and unpickles nothing that it sends.
+A request is a pickled `JudgingRequest`. A reply has the id of its text, and the outcome; a verifier
+in stages also sends, before, each verdict so far. Replies are JSON: a worker runs verifiers on
+hostile texts, so the caller doesn't trust the worker and unpickles nothing that it sends.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from rewardkit.available_resources import too_low_limit
 from rewardkit.errors import JudgingError
-from rewardkit.judging.crashes import Crash, Outcome, raised, run_stages
+from rewardkit.judging.crashes import Crash, VerdictOrCrash, outcome_of_error, run_stages
 from rewardkit.judging.deadline import own_time
 from rewardkit.judging.frames import FrameChannel, FrameError
 from rewardkit.protocols import FunctionVerifier, Verifier, is_async
@@ -38,7 +38,7 @@ LARGEST_REPLY = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class JudgingRequest:
     """Texts to judge, so many at once, in order: of each an id, its seconds, the text, the sample.
 
     `backstop` is in seconds by the clock.
@@ -50,7 +50,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WorkerReply:
     """What a worker sends about a text: a verdict, or a crash with its message and partial verdict;
     neither if the text must be judged alone, since others took its time.
 
@@ -69,17 +69,20 @@ class Reply:
     blocked: float = 0.0
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> VerdictOrCrash | None:
         """The verdict or the crash, if any."""
         if self.crash is not None:
             return Crash(self.crash, self.verdict, alone=self.alone)
         return self.verdict
 
 
-def encoded(
-    item: int, outcome: Outcome | None, *, is_last: bool = True, blocked: float = 0.0
+def encode_reply(
+    item: int, outcome: VerdictOrCrash | None, *, is_last: bool = True, blocked: float = 0.0
 ) -> bytes:
-    """A `Reply` as JSON. TypeError or ValueError for a verdict that is too large, or not plain."""
+    """Return a `WorkerReply` as JSON.
+
+    TypeError or ValueError for a verdict that is too large, or not plain.
+    """
     crash = outcome if isinstance(outcome, Crash) else None
     verdict = outcome.partial if isinstance(outcome, Crash) else outcome
     plain: dict[str, object] | None = None
@@ -109,15 +112,15 @@ def _check_size(size: int) -> None:
         raise ValueError(f"the verdict has {size:,} bytes; the limit is {LARGEST_REPLY:,}")
 
 
-def decoded(content: bytes) -> Reply:
-    """The reply that `encoded` wrote. FrameError for anything else."""
+def decode_reply(content: bytes) -> WorkerReply:
+    """The reply that `encode_reply` wrote. FrameError for anything else."""
     import msgspec
 
     try:
         try:
-            return msgspec.json.decode(content, type=Reply)
+            return msgspec.json.decode(content, type=WorkerReply)
         except msgspec.DecodeError:  # half a surrogate, perhaps, which only Python's JSON takes
-            return msgspec.convert(json.loads(content), Reply)
+            return msgspec.convert(json.loads(content), WorkerReply)
     except (ValueError, RecursionError, MemoryError) as error:  # it may be nested without end
         raise FrameError(f"it isn't in a worker's form: {error}") from None
 
@@ -126,15 +129,17 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
     """Judge the texts that arrive until the channel closes. Never returns."""
     worker = os.getpid()
 
-    def send(item: int, outcome: Outcome | None, *, is_last: bool = True, **more: float) -> None:
+    def send(
+        item: int, outcome: VerdictOrCrash | None, *, is_last: bool = True, **more: float
+    ) -> None:
         if os.getpid() != worker:  # the verifier forked: its child gives no verdicts
             os._exit(0)
         try:
-            content = encoded(item, outcome, is_last=is_last, **more)
+            content = encode_reply(item, outcome, is_last=is_last, **more)
         except MemoryError:
             raise
         except Exception as error:  # a verdict holds whatever its verifier put there
-            content = encoded(item, raised(error))
+            content = encode_reply(item, outcome_of_error(error))
         channel.send(content)
         limits.set_cpu()
 
@@ -145,14 +150,14 @@ def serve(channel: FrameChannel, verifier: Verifier, limits: Limits) -> None:
         else:
             judge = partial(_judge_in_turn, verifier)
         while True:
-            request: Request = pickle.loads(channel.receive())
+            request: JudgingRequest = pickle.loads(channel.receive())
             limits.set_cpu()
             judge(request, send)
     except (EOFError, OSError):
         os._exit(0)
     except Exception as error:  # no memory, or a column's class can't be imported here
         with contextlib.suppress(Exception):
-            channel.send(encoded(0, raised(error)))
+            channel.send(encode_reply(0, outcome_of_error(error)))
     finally:
         os._exit(1)
 
@@ -161,13 +166,13 @@ Send = Callable[..., None]
 """Sends the outcome of the text with an id."""
 
 
-def _judge_in_turn(verifier: Verifier, request: Request, send: Send) -> None:
+def _judge_in_turn(verifier: Verifier, request: JudgingRequest, send: Send) -> None:
     for item, _, text, sample in request.jobs:
         for outcome, is_last in run_stages(verifier, text, sample):
             send(item, outcome, is_last=is_last)
 
 
-def _in_event_loop(verifier: FunctionVerifier) -> Callable[[Request, Send], None]:
+def _in_event_loop(verifier: FunctionVerifier) -> Callable[[JudgingRequest, Send], None]:
     """Return what judges in one event loop, request after request."""
     import asyncio
 

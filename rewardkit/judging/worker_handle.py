@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 
 from rewardkit.available_resources import killed_for_memory
-from rewardkit.judging.crashes import Crash, Item, Outcome
+from rewardkit.judging.crashes import Crash, TextAndSample, VerdictOrCrash
 from rewardkit.judging.deadline import (
     GRACE,
     Deadline,
@@ -22,7 +22,7 @@ from rewardkit.judging.deadline import (
     process_state,
 )
 from rewardkit.judging.frames import FrameChannel, FrameError
-from rewardkit.judging.worker import LARGEST_REPLY, Reply, Request, decoded
+from rewardkit.judging.worker import LARGEST_REPLY, JudgingRequest, WorkerReply, decode_reply
 from rewardkit.records import Failure, Verdict
 
 SECONDS_TO_TAKE = 60
@@ -49,8 +49,12 @@ class WorkerHandle:
         """Seconds for which an event loop has been blocked at most."""
 
     def judge(
-        self, items: Sequence[Item], allowed: Sequence[float], backstop: float, at_once: int = 0
-    ) -> dict[int, Outcome | None]:
+        self,
+        items: Sequence[TextAndSample],
+        allowed: Sequence[float],
+        backstop: float,
+        at_once: int = 0,
+    ) -> dict[int, VerdictOrCrash | None]:
         """Return the outcomes of `items` by their place, each within its `allowed` seconds.
 
         Fewer come back when judging an item ended the worker: the items after it are not judged
@@ -61,7 +65,8 @@ class WorkerHandle:
         # what a text left running may reply, too, but only the texts of this call know these ids
         ids = [1 + secrets.randbits(53) for _ in items]
         jobs = [(i, s, *item) for i, s, item in zip(ids, allowed, items, strict=True)]
-        content = pickle.dumps(Request(jobs, at_once, backstop), protocol=pickle.HIGHEST_PROTOCOL)
+        request = JudgingRequest(jobs, at_once, backstop)
+        content = pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)
         try:
             self._channel.send(content, SECONDS_TO_TAKE)
         except TimeoutError:
@@ -69,7 +74,7 @@ class WorkerHandle:
         except OSError:  # a dead worker is noticed when its channel is read
             pass
         waiting = dict(zip(ids, range(len(items)), strict=True))
-        outcomes: dict[int, Outcome | None] = {}
+        outcomes: dict[int, VerdictOrCrash | None] = {}
         while self.alive and waiting:
             self._items = tuple(islice(waiting, max(1, at_once)))  # they start in order
             seconds = max(allowed[waiting[item]] for item in self._items)
@@ -91,7 +96,7 @@ class WorkerHandle:
         self.alive = False
         self._connection.close()
 
-    def _next(self, allowed: float, backstop: float) -> tuple[int, Outcome | None]:
+    def _next(self, allowed: float, backstop: float) -> tuple[int, VerdictOrCrash | None]:
         """Return the id of an item and its outcome: the next that arrives.
 
         Where a limit ends the call, the last stage's verdict counts.
@@ -136,8 +141,8 @@ class WorkerHandle:
         used_up = crash.alone and killed_for_memory() > self._killed_for_memory
         return replace(crash, seconds=deadline.elapsed(), used_up=used_up)
 
-    def _reply(self, seconds: float) -> Reply:
-        reply = decoded(self._channel.receive(seconds))
+    def _reply(self, seconds: float) -> WorkerReply:
+        reply = decode_reply(self._channel.receive(seconds))
         of_request = reply.item == 0 and isinstance(reply.outcome, Crash)
         if reply.item not in self._items and not of_request:
             raise FrameError("it is about another text")

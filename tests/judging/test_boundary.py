@@ -27,6 +27,7 @@ from rewardkit.judging import (
     judge,
     judge_many,
     pool,
+    worker_handle,
 )
 from rewardkit.judging.pool import Pool, PoolKey
 from rewardkit.verifiers.judge import use
@@ -355,7 +356,7 @@ def test_workers_that_are_killed_while_idle_cost_no_text_its_verdict() -> None:
 def test_a_worker_that_an_earlier_text_has_stopped_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "SECONDS_TO_TAKE", 0.5)
+    monkeypatch.setattr(worker_handle, "SECONDS_TO_TAKE", 0.5)
     close_pools()
     options = JudgingOptions(workers=1)
     assert judge(wait, "x", Sample("x"), options).correct is True

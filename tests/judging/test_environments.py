@@ -16,7 +16,7 @@ import pytest
 from rewardkit import Failure, Sample
 from rewardkit.available_resources import killed_for_memory
 from rewardkit.errors import JudgingError
-from rewardkit.judging import close_pools, judge, pool
+from rewardkit.judging import close_pools, judge, worker_handle
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,7 @@ def test_no_text_is_blamed_while_the_kernel_kills_for_memory(
     kills: int, failure: Failure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = iter(range(0, 100 * kills + 1, kills) if kills else [0] * 100)
-    monkeypatch.setattr(pool, "killed_for_memory", lambda: next(counts))
+    monkeypatch.setattr(worker_handle, "killed_for_memory", lambda: next(counts))
     verdict = judge(ends_its_process, "bad", Sample("4"))
     assert verdict.failure is failure
     assert ("resources are used up" in verdict.message) is bool(kills)

@@ -11,7 +11,7 @@ import rewardkit
 from rewardkit import Sample
 from rewardkit.errors import UsageError
 from rewardkit.judging import close_pools
-from rewardkit.judging.pool import (
+from rewardkit.judging.worker_environment import (
     PASSED_VARIABLE,
     looks_secret,
     passed_variables,

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 
 from rewardkit.curate import Curated, Finding
-from rewardkit.curate.problems import Problem
+from rewardkit.curate.problems import CuratedProblem
 from rewardkit.curate.references import DECISIONS, Suspect, read_decisions
 from rewardkit.server.review import create_review
 from tests.harness.report.chromium import Browser
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.browser
 
 
 def suspect(name: str, majority: str) -> Finding:
-    problem = Problem(
-        *("math", name, f"Problem {name}: <b>1 + {name}</b>?", "7", (), b"{}"),
+    problem = CuratedProblem(
+        *("math", name, f"CuratedProblem {name}: <b>1 + {name}</b>?", "7", (), b"{}"),
         counts={"run": [1, 16]},
         wrong=Counter({majority: 15}),
     )

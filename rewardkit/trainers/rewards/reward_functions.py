@@ -22,7 +22,7 @@ from rewardkit.harness.results.data_files import storable
 from rewardkit.harness.results.rollouts import OUTCOMES
 from rewardkit.harness.runs.judging_thread import SecondOpinions, TaskVerifiers
 from rewardkit.judging import Control, JudgingOptions
-from rewardkit.judging.rows import SampleReader, Scale, judge_samples
+from rewardkit.judging.rows import RewardScale, SampleReader, judge_samples
 from rewardkit.protocols import FunctionVerifier, Task, Verifier
 from rewardkit.records import MANY_LATE, REFERENCE_COLUMNS, Failure, Sample, Verdict, plain_columns
 from rewardkit.registry import (
@@ -327,7 +327,7 @@ class RewardFunction:
     name: InitVar[str]
     judge: BatchJudge
     part: str | None = None
-    scale: Scale = field(default_factory=Scale)
+    scale: RewardScale = field(default_factory=RewardScale)
 
     def __post_init__(self, name: str) -> None:
         self.__name__ = name
@@ -392,7 +392,7 @@ def reward_func(
     1); `max_wall`, `workers` and `env` are those of
     `rewardkit.verify_batch`.
     """
-    scale = Scale(low, high)
+    scale = RewardScale(low, high)
     columns = _columns(reference)
     resolved = _resolve(verifier, reading, parameters)
     _warn_of_reading(resolved.verifier)
