@@ -23,8 +23,8 @@ from typing import Any
 
 from rewardkit.audit import audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import UNSEEN, Score, read_set
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.labelled import UNSEEN, StratumScore, read_set
+from rewardkit.audit.measure import CaseResult
 
 ROUNDS = Path(__file__).parent / "unseen" / "rounds.json"
 FIELDS = (
@@ -95,14 +95,14 @@ def run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "round.jsonl")
         path.write_text("\n".join(some) + "\n")
-        judged: dict[str, tuple[Case, Judged]] = {}
+        judged: dict[str, tuple[Case, CaseResult]] = {}
         for verifier in dict.fromkeys(answer.verifier for answer in read_set(str(path))):
             result = audit(verifier, set=str(path), per_family=len(some))
             judged |= {case.id: (case, verdict) for case, verdict in result.judged}
         strata: dict[str, list[Any]] = {}
         for answer in read_set(str(path)):
             strata.setdefault(answer.stratum, []).append(judged[answer.case.id])
-    scores = {name: asdict(Score.of(name, pairs)) for name, pairs in strata.items()}
+    scores = {name: asdict(StratumScore.of(name, pairs)) for name, pairs in strata.items()}
     counts = ("right", "found", "wrong", "accepted")
     newest["first_run"] = {name: {key: one[key] for key in counts} for name, one in scores.items()}
     save([*others, newest])

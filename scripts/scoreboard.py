@@ -32,8 +32,8 @@ from typing import Any
 
 from rewardkit.audit import Audit, audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import ANSWERS, MOST, Score, drawn, read_set, scores
-from rewardkit.audit.measure import Judged, by_family, totals
+from rewardkit.audit.labelled import ANSWERS, MOST, StratumScore, drawn, read_set, scores
+from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.output import page, share_text
 
 Messages = list[dict[str, str]]
@@ -370,7 +370,7 @@ class Grader:
         except subprocess.TimeoutExpired:
             return f"was not done after {SECONDS} s"
         kept.write_text(json.dumps(known))
-        judged = [(answer.case, Judged(**known[answer.case.id])) for answer in answers]
+        judged = [(answer.case, CaseResult(**known[answer.case.id])) for answer in answers]
         return audit_from(self.name, judged, scores(answers, judged))
 
 
@@ -379,16 +379,15 @@ def _run(*command: str, **options: Any) -> str:
     return str(done.stdout)
 
 
-def audit_from(name: str, judged: Sequence[tuple[Case, Judged]], scores: Sequence[Score]) -> Audit:
+def audit_from(
+    name: str, judged: Sequence[tuple[Case, CaseResult]], scores: Sequence[StratumScore]
+) -> Audit:
     """An audit of the unseen answers; scores are by stratum."""
-    families = by_family(judged)
     return Audit(
         target=name,
         kind="",
         form="{}",
         seed=0,
-        families=families,
-        totals=totals(families),
         findings=(),
         judged=judged,
         set="unseen",
@@ -405,12 +404,12 @@ def ours_today() -> Audit:
     return audit_from("rewardkit, today", judged, scores(answers, judged))
 
 
-def ours_first() -> list[Score]:
+def ours_first() -> list[StratumScore]:
     """What our verifiers did when each round was new."""
     rounds = json.loads(ROUNDS.read_text())
     names = ("right", "found", "wrong", "accepted")
     return [
-        Score(
+        StratumScore(
             stratum,
             **{
                 key: sum(one["first_run"].get(stratum, {}).get(key, 0) for one in rounds)
@@ -497,7 +496,7 @@ def main() -> None:
 
 
 def tables(
-    audits: Sequence[Audit], first: Sequence[Score], reasons: Mapping[str, str]
+    audits: Sequence[Audit], first: Sequence[StratumScore], reasons: Mapping[str, str]
 ) -> Iterator[str]:
     """F1 by stratum, then each stratum with precision and recall, and what was not run."""
     by_name = {"rewardkit, first run": {score.stratum: score for score in first}}
@@ -529,7 +528,7 @@ def tables(
     yield from sorted({f"- {one.source}" for one in GRADERS})
 
 
-def f1(score: Score) -> str:
+def f1(score: StratumScore) -> str:
     """F1 without its interval."""
     return f"{score.f1.value:.3f}".removeprefix("0") if score.f1 else ""
 

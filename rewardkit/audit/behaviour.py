@@ -25,17 +25,17 @@ from typing import Any
 
 from rewardkit.audit.attacks import FILLER
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Finding, Judged, Severity
+from rewardkit.audit.measure import AuditFinding, CaseResult, Severity
 from rewardkit.audit.signatures import recognise
 from rewardkit.audit.targets import (
     FIRST_SECONDS,
     FunctionTarget,
-    Score,
+    ScoreCases,
     Target,
     as_function,
-    raised,
-    run,
-    scored,
+    result_of_error,
+    result_of_reward,
+    run_requests,
 )
 from rewardkit.judging import JudgingOptions
 from rewardkit.judging.pool import end_idle_workers
@@ -74,7 +74,7 @@ HOSTILE: Sequence[str] = (
 """Completions that verifiers raise or hang on. A message with calls alone has no text at all."""
 
 
-def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
+def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]:
     """What is wrong with how `target` behaves on `cases`, right and wrong ones of one kind.
 
     The findings have no command yet.
@@ -82,7 +82,9 @@ def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
     start = time.monotonic()
     usual = target.judge(cases)
     most = max(FEWEST, int(PROBE_SECONDS * len(cases) / (time.monotonic() - start)))
-    accepted = [case for case, one in zip(cases, usual, strict=True) if case.right and one.correct]
+    accepted = [
+        case for case, result in zip(cases, usual, strict=True) if case.right and result.correct
+    ]
     yield from _hostile(target, cases)
     yield from _unreadable(target, cases)
     yield from _lengths(target, accepted)
@@ -98,30 +100,30 @@ def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
 
 def _finding(
     name: str, case: Case, expected: str, got: str, severity: Severity = "error"
-) -> Finding:
-    return Finding.of(name, severity, replace(case, family=f"{FAMILY}{name}"), expected, got)
+) -> AuditFinding:
+    return AuditFinding.of(name, severity, replace(case, family=f"{FAMILY}{name}"), expected, got)
 
 
 def _differences(
     name: str,
     cases: Sequence[Case],
-    usual: Sequence[Judged],
-    others: Sequence[Judged],
+    usual: Sequence[CaseResult],
+    others: Sequence[CaseResult],
     manner: str,
-) -> Iterator[Finding]:
+) -> Iterator[AuditFinding]:
     """A finding for the first case that is judged otherwise."""
-    for case, one, other in zip(cases, usual, others, strict=True):
-        if (one.correct, one.score) != (other.correct, other.score):
-            yield _finding(name, case, _got(one), f"{_got(other)} {manner}")
+    for case, first, second in zip(cases, usual, others, strict=True):
+        if (first.correct, first.score) != (second.correct, second.score):
+            yield _finding(name, case, _got(first), f"{_got(second)} {manner}")
             return
 
 
-def _got(judged: Judged) -> str:
+def _got(judged: CaseResult) -> str:
     verdict = {True: "right", False: "wrong", None: judged.failure or "unjudged"}[judged.correct]
     return f"{verdict}, {judged.score:g}" if judged.score is not None else verdict
 
 
-def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
+def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]:
     hostile = [replace(cases[0], completion=text, right=False) for text in HOSTILE]
     if isinstance(target, FunctionTarget) and target.messages:
         hostile.insert(0, replace(hostile[0], completion=None))  # type: ignore[arg-type]
@@ -138,7 +140,7 @@ def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
             return
 
 
-def _failure(judged: Judged) -> str:
+def _failure(judged: CaseResult) -> str:
     """What a hostile text did; a verdict in time is no hang."""
     if judged.failure in (None, "unjudged") or (
         judged.failure == "hang" and judged.correct is False
@@ -147,7 +149,7 @@ def _failure(judged: Judged) -> str:
     return "memory" if judged.explanation.startswith("MemoryError") else str(judged.failure)
 
 
-def _unreadable(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
+def _unreadable(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]:
     texts = ["I do not know.", *(case.completion for case in cases[:4])]
     unreadable = [
         Case("", text, reference, False, cases[0].columns)
@@ -160,7 +162,7 @@ def _unreadable(target: Target, cases: Sequence[Case]) -> Iterator[Finding]:
             return
 
 
-def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[Finding]:
+def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[AuditFinding]:
     """Findings where more text before or after a right answer makes it wrong.
 
     An answer that must stand alone, or at the end, tells: with a sentence it is wrong already.
@@ -171,51 +173,52 @@ def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[Finding]:
     ):
         short, long = (
             [
-                replace(one, completion=form.format(text=one.completion, filler=FILLER * times))
-                for one in accepted[:8]
+                replace(case, completion=form.format(text=case.completion, filler=FILLER * times))
+                for case in accepted[:8]
             ]
             for times in (1, length // len(FILLER) + 1)
         )
-        for case, one, other in zip(long, target.judge(short), target.judge(long), strict=True):
-            if one.correct and not other.correct:
-                yield _finding("length", case, "right", f"{_got(other)} {manner}")
+        results = zip(long, target.judge(short), target.judge(long), strict=True)
+        for case, short_result, result in results:
+            if short_result.correct and not result.correct:
+                yield _finding("length", case, "right", f"{_got(result)} {manner}")
                 break
 
 
-def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]:
+def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[AuditFinding]:
     """Findings where one of the `MANNERS` changes a verdict."""
-    accented = [replace(one, completion=f"{ACCENTED}{one.completion}") for one in cases]
+    accented = [replace(case, completion=f"{ACCENTED}{case.completion}") for case in cases]
     asked = {name: accented if name == "locale" else cases for name in MANNERS}
     requests = [
-        Compare(tuple(cases), target.signature, target.messages, name)
+        CompareManners(tuple(cases), target.signature, target.messages, name)
         for name, cases in asked.items()
     ]
-    replies = run(target.verifier, requests, FIRST_SECONDS)
+    replies = run_requests(target.verifier, requests, FIRST_SECONDS)
     for (name, cases), reply in zip(asked.items(), replies, strict=True):
         manner = MANNERS[name]
-        if isinstance(reply, Judged):
+        if isinstance(reply, CaseResult):
             yield _finding(name, cases[0], "a verdict", f"{reply.failure} {manner}")
             continue
-        usual, others = ([target.judged(one) for one in scores] for scores in reply)
+        usual, others = ([target.judged(fields) for fields in scores] for scores in reply)
         if name == "batch" and (places := _shift(usual, others)):
             manner = f"in one batch, whose rewards are shifted by {places}"
         yield from _differences(name, cases[: len(usual)], usual, others, manner)
 
 
-def _shift(usual: Sequence[Judged], others: Sequence[Judged]) -> int:
+def _shift(usual: Sequence[CaseResult], others: Sequence[CaseResult]) -> int:
     """By how many places a batch's rewards are moved round; 0 if they are otherwise different."""
-    scores, moved = [one.score for one in usual], [one.score for one in others]
+    scores, moved = [result.score for result in usual], [result.score for result in others]
     if scores == moved:
         return 0
     return next((n for n in range(1, len(scores)) if scores[-n:] + scores[:-n] == moved), 0)
 
 
-def _state(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[Finding]:
+def _state(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[AuditFinding]:
     """Findings where a call changes what belongs to the whole process, prints, or keeps memory."""
     end_idle_workers(target.verifier, JudgingOptions())  # what earlier calls left is there already
-    request = Observe(tuple(cases), target.signature, target.messages)
-    (reply,) = run(target.verifier, [request], FIRST_SECONDS)
-    if isinstance(reply, Judged):
+    request = ObserveCalls(tuple(cases), target.signature, target.messages)
+    (reply,) = run_requests(target.verifier, [request], FIRST_SECONDS)
+    if isinstance(reply, CaseResult):
         yield _finding("global_state", cases[0], "a verdict", reply.explanation)
         return
     for name in reply["changed"]:
@@ -249,12 +252,12 @@ THREADS = "number of threads"
 
 
 @dataclass(frozen=True)
-class Compare(Score):
+class CompareManners(ScoreCases):
     """Scores cases one by one, and in another of the `MANNERS`."""
 
     manner: str
 
-    def __call__(self, function: Callable[..., Any]) -> list[list[Judged]]:
+    def __call__(self, function: Callable[..., Any]) -> list[list[CaseResult]]:
         """The scores one by one, and in the other manner; none where it isn't possible."""
         if self.manner == "batch" and not recognise(function, self.signature).batch:
             return [[], []]
@@ -270,18 +273,23 @@ class Compare(Score):
         with _other_locale():
             return [usual, self.scores(function, self.cases)]
 
-    def _together(self, function: Callable[..., Any]) -> list[Judged]:
+    def _together(self, function: Callable[..., Any]) -> list[CaseResult]:
         """Calls at the same time: in threads, or in one event loop if they are awaited."""
         if inspect.iscoroutinefunction(inspect.unwrap(function)):
             return asyncio.run(self._gathered(function))
         with ThreadPoolExecutor(TOGETHER) as threads:
             return list(threads.map(lambda case: self.scores(function, [case])[0], self.cases))
 
-    async def _gathered(self, function: Callable[..., Any]) -> list[Judged]:
+    async def _gathered(self, function: Callable[..., Any]) -> list[CaseResult]:
         signature = recognise(function, self.signature)
         started = [signature.start(function, [case], self.messages) for case in self.cases]
         rewards = await asyncio.gather(*started, return_exceptions=True)
-        return [raised(one) if isinstance(one, BaseException) else scored(one) for one in rewards]
+        return [
+            result_of_error(reward)
+            if isinstance(reward, BaseException)
+            else result_of_reward(reward)
+            for reward in rewards
+        ]
 
 
 def _save_address_space() -> None:
@@ -312,7 +320,7 @@ def _other_locale() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Observe(Score):
+class ObserveCalls(ScoreCases):
     """Calls the function, and notes what the calls leave in the process."""
 
     def __call__(self, function: Callable[..., Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.measure import CaseResult
 from rewardkit.errors import DataError
 from rewardkit.harness.results.data_files import read_rows
 from rewardkit.harness.results.metric import Metric, clopper_pearson
@@ -114,7 +114,7 @@ def by_options(
 
 
 @dataclass(frozen=True)
-class Score:
+class StratumScore:
     """A verifier's verdicts on the answers of a stratum.
 
     An answer without a verdict is neither found nor accepted, as it is not paid in training.
@@ -131,7 +131,7 @@ class Score:
     """CPU seconds of a call on average, without those that hung; None where it isn't known."""
 
     @classmethod
-    def of(cls, stratum: str, pairs: Sequence[tuple[Case, Judged]]) -> Score:
+    def of(cls, stratum: str, pairs: Sequence[tuple[Case, CaseResult]]) -> StratumScore:
         """The score of cases with what a verifier did with them."""
         paid = [case.right for case, judged in pairs if judged.correct]
         right = sum(case.right for case, _ in pairs)
@@ -173,19 +173,22 @@ class Score:
         return Metric(value, low, high, share.count)
 
 
-def exact_share(some: int, count: int) -> Metric | None:
+def exact_share(part: int, count: int) -> Metric | None:
     """A share with its exact 95% interval; None of nothing."""
-    return Metric(some / count, *clopper_pearson(some, count), count) if count else None
+    return Metric(part / count, *clopper_pearson(part, count), count) if count else None
 
 
-def scores(answers: Sequence[LabelledAnswer], judged: Sequence[tuple[Case, Judged]]) -> list[Score]:
+def scores(
+    answers: Sequence[LabelledAnswer], judged: Sequence[tuple[Case, CaseResult]]
+) -> list[StratumScore]:
     """The score of each stratum in order of appearance, and of all, if there are several."""
     strata = {answer.case.id: answer.stratum for answer in answers}
     names = dict.fromkeys(strata.values())
     found = [
-        Score.of(name, [pair for pair in judged if strata[pair[0].id] == name]) for name in names
+        StratumScore.of(name, [pair for pair in judged if strata[pair[0].id] == name])
+        for name in names
     ]
-    return [*found, *([Score.of("all", judged)] if len(found) > 1 else [])]
+    return [*found, *([StratumScore.of("all", judged)] if len(found) > 1 else [])]
 
 
 @dataclass(frozen=True)
@@ -213,14 +216,14 @@ EXAMPLES = 3
 def disagreement(
     first: str,
     second: str,
-    one: Sequence[tuple[Case, Judged]],
-    other: Sequence[tuple[Case, Judged]],
+    first_judged: Sequence[tuple[Case, CaseResult]],
+    second_judged: Sequence[tuple[Case, CaseResult]],
 ) -> Disagreement:
     """Compare the verdicts on the cases that both judged."""
-    verdicts = {_key(case): judged.correct for case, judged in other}
+    verdicts = {_key(case): judged.correct for case, judged in second_judged}
     both = [
         (case, judged.correct, verdicts[_key(case)])
-        for case, judged in one
+        for case, judged in first_judged
         if judged.correct is not None and verdicts.get(_key(case)) is not None
     ]
     differ = [(case, verdict) for case, verdict, another in both if verdict is not another]
@@ -229,7 +232,9 @@ def disagreement(
     for case, verdict in differ:
         families.setdefault(case.family, (case, verdict))
     ordered = [*families.values(), *differ]
-    examples = {(case.completion, str(case.reference)): (case, one) for case, one in ordered}
+    examples = {
+        (case.completion, str(case.reference)): (case, verdict) for case, verdict in ordered
+    }
     return Disagreement(first, second, len(both), len(differ), [*examples.values()][:EXAMPLES])
 
 

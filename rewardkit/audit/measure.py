@@ -50,7 +50,7 @@ SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CaseResult:
     """What a target did with a case; `correct` is None where it gave no verdict.
 
     `failure` is None, "hang", "exception", "crash" (its process died) or "unjudged". `seconds` is
@@ -67,13 +67,13 @@ class Judged:
 class Judges(Protocol):
     """What is audited."""
 
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """One result for each case, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """An error of the verifier; `command` repeats it.
 
     `name` says which: "false_accept", "false_reject", "hack" (an accepted attack), "hang",
@@ -92,7 +92,7 @@ class Finding:
     @classmethod
     def of(
         cls, name: str, severity: Severity, case: Case, expected: str, got: str, command: str = ""
-    ) -> Finding:
+    ) -> AuditFinding:
         """The finding in a case, whose reference is JSON if it is a list or an object."""
         value = case.reference
         reference = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -117,7 +117,7 @@ class ErrorRate:
 
 
 @dataclass(slots=True)
-class Tally:
+class FamilyTally:
     """The cases of one family with a verdict, and those that got the wrong one."""
 
     name: str
@@ -125,9 +125,9 @@ class Tally:
     n: int = 0
     errors: int = 0
     cases: int = 0
-    failed: list[tuple[Case, Judged]] = field(default_factory=list)
+    failed: list[tuple[Case, CaseResult]] = field(default_factory=list)
 
-    def add(self, case: Case, judged: Judged) -> None:
+    def add(self, case: Case, judged: CaseResult) -> None:
         """Count a case; one without a verdict is kept as failed, and not counted in `n`."""
         self.cases += 1
         if judged.correct is not None:
@@ -153,7 +153,7 @@ class Tally:
 
 def judge_cases(
     target: Judges, cases: Iterable[Case], budget: float
-) -> Iterator[tuple[Case, Judged]]:
+) -> Iterator[tuple[Case, CaseResult]]:
     """Judge cases until they or the seconds are used up."""
     end, size, cases = time.monotonic() + budget, SMALLEST, iter(cases)
     while (start := time.monotonic()) < end and (chunk := list(itertools.islice(cases, size))):
@@ -162,16 +162,16 @@ def judge_cases(
             size = min(2 * size, LARGEST)
 
 
-def by_family(judged: Iterable[tuple[Case, Judged]]) -> list[Tally]:
+def by_family(judged: Iterable[tuple[Case, CaseResult]]) -> list[FamilyTally]:
     """The families of judged cases, in order of appearance."""
-    tallies: dict[tuple[str, ErrorKind], Tally] = {}
-    for case, one in judged:
+    tallies: dict[tuple[str, ErrorKind], FamilyTally] = {}
+    for case, result in judged:
         key = case.family, case.kind
-        tallies.setdefault(key, Tally(*key)).add(case, one)
+        tallies.setdefault(key, FamilyTally(*key)).add(case, result)
     return list(tallies.values())
 
 
-def totals(tallies: Sequence[Tally]) -> dict[str, ErrorRate]:
+def totals(tallies: Sequence[FamilyTally]) -> dict[str, ErrorRate]:
     """The rates over all families: wrong verdicts by name, and failures among all cases."""
     counts = {name: [0, 0] for name in ("false_accept", "false_reject", "hack")}
     for tally in tallies:
@@ -189,12 +189,14 @@ def size(case: Case) -> int:
     return len(case.completion) + len(str(case.reference))
 
 
-def smallest(target: Judges, tally: Tally, draw: Draw | None) -> dict[str, tuple[Case, Judged]]:
+def smallest(
+    target: Judges, tally: FamilyTally, draw: Draw | None
+) -> dict[str, tuple[Case, CaseResult]]:
     """The smallest failing case of a family for each way to fail.
 
     With `draw`, more cases of the family are drawn, and those that are smaller judged.
     """
-    best: dict[str, tuple[Case, Judged]] = {}
+    best: dict[str, tuple[Case, CaseResult]] = {}
     for case, judged in sorted(tally.failed, key=lambda pair: size(pair[0])):
         for name in failures(tally, case, judged):
             best.setdefault(name, (case, judged))
@@ -211,7 +213,7 @@ def smallest(target: Judges, tally: Tally, draw: Draw | None) -> dict[str, tuple
     return best
 
 
-def failures(tally: Tally, case: Case, judged: Judged) -> list[str]:
+def failures(tally: FamilyTally, case: Case, judged: CaseResult) -> list[str]:
     """The names of what went wrong with a case."""
     wrong = judged.correct is not None and judged.correct is not case.right
     return [name for name in (tally.error_name if wrong else None, judged.failure) if name]
@@ -220,9 +222,9 @@ def failures(tally: Tally, case: Case, judged: Judged) -> list[str]:
 WORDS = {True: "right", False: "wrong", None: "no verdict"}
 
 
-def finding(name: str, case: Case, judged: Judged, command: str) -> Finding:
+def finding(name: str, case: Case, judged: CaseResult, command: str) -> AuditFinding:
     """The finding that a case got this wrong verdict, or none."""
     severity: Severity = {"false_reject": "warning", "unjudged": "note"}.get(name, "error")  # type: ignore[assignment]
     got = judged.failure if judged.correct is None and judged.failure else WORDS[judged.correct]
     text = f"{got}: {judged.explanation}" if judged.explanation else got
-    return Finding.of(name, severity, case, WORDS[case.right], text, command)
+    return AuditFinding.of(name, severity, case, WORDS[case.right], text, command)

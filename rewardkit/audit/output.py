@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rewardkit.audit.labelled import Disagreement, Score
-from rewardkit.audit.measure import NAMES, WORDS, ErrorRate, Finding
+from rewardkit.audit.labelled import Disagreement, StratumScore
+from rewardkit.audit.measure import NAMES, WORDS, AuditFinding, ErrorRate
 from rewardkit.audit.run import Audit
 from rewardkit.harness.report.page import allowed, html_template, page_style
 from rewardkit.harness.results.metric import Metric
@@ -68,10 +68,10 @@ def figures_table(audit: Audit) -> Table:
         return Table("", (*keys, *SCORE_COLUMNS), rows, keys=len(keys))
     names = [*MEASURES, *(name for name in audit.totals if name not in MEASURES)]
     rows = [
-        (NAMES.get(name, words(name)), *_cells(one.totals.get(name) for one in audits))
+        (NAMES.get(name, words(name)), *_cells(side.totals.get(name) for side in audits))
         for name in names
     ]
-    return Table("", ("", *(one.target for one in audits)), rows)
+    return Table("", ("", *(side.target for side in audits)), rows)
 
 
 SCORE_COLUMNS = (
@@ -80,7 +80,7 @@ SCORE_COLUMNS = (
 )
 
 
-def _score_cells(score: Score) -> list[Cell]:
+def _score_cells(score: StratumScore) -> list[Cell]:
     return [
         f"{score.found:,} of {score.right:,}",
         f"{score.accepted:,} of {score.wrong:,}",
@@ -114,9 +114,9 @@ def example_table(two: Disagreement) -> Table:
         (
             short_text(case.completion),
             short_text(str(case.reference)),
-            *(WORDS[verdict] for verdict in (case.right, one, not one)),
+            *(WORDS[judged] for judged in (case.right, verdict, not verdict)),
         )
-        for case, one in two.examples
+        for case, verdict in two.examples
     ]
     return Table("", ("completion", "reference", "label", two.first, two.second), rows, keys=2)
 
@@ -124,7 +124,7 @@ def example_table(two: Disagreement) -> Table:
 def family_table(audit: Audit, *, only_errors: bool) -> Table:
     """The rates of each family, the highest first; with `only_errors`, those above 0."""
     audits = audit.sides
-    by_name = [{(tally.name, tally.kind): tally for tally in one.families} for one in audits]
+    by_name = [{(tally.name, tally.kind): tally for tally in side.families} for side in audits]
     worst = {
         key: max(side[key].rate.rate or 0 for side in by_name if key in side) for key in by_name[0]
     }
@@ -143,7 +143,7 @@ def family_table(audit: Audit, *, only_errors: bool) -> Table:
     ]
     left_out = len(by_name[0]) - len(keys)
     note = f"no error in the other {left_out} of {len(by_name[0])} rows" if left_out else ""
-    columns = ("family", "error", *(one.target for one in audits))
+    columns = ("family", "error", *(side.target for side in audits))
     return Table("Families", columns, rows, note, keys=2)
 
 
@@ -175,7 +175,7 @@ def terminal(audit: Audit) -> Iterator[Table | Line]:
         yield Line(f"{counted(left_out, 'more finding')}: --json, --markdown and -o have them all")
 
 
-def _all_findings(audit: Audit) -> list[tuple[Finding, dict[str, str]]]:
+def _all_findings(audit: Audit) -> list[tuple[AuditFinding, dict[str, str]]]:
     """The findings of each verifier, and what is shown of them by label."""
     return [
         (
@@ -209,7 +209,7 @@ def markdown(audit: Audit) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_finding(found: Finding, labelled: Mapping[str, str]) -> str:
+def _markdown_finding(found: AuditFinding, labelled: Mapping[str, str]) -> str:
     title = f"<b>{found.severity}: {words(found.name)}</b> · {html.escape(found.family)}"
     facts = "\n".join(f"{label:<11} {printable(text)}" for label, text in labelled.items())
     body = "\n\n".join((_fenced(facts, "text"), _fenced(found.command, "sh")))

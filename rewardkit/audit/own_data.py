@@ -99,10 +99,10 @@ def _unequal(answer: str, kind: str) -> Iterator[tuple[str, str]]:
         yield "another letter", "B" if answer.strip("() .").upper() == "A" else "A"
 
 
-def _surely_differ(one: str, other: str, kind: str) -> bool:
+def _surely_differ(answer: str, other: str, kind: str) -> bool:
     """Whether two answers differ beyond doubt: numbers by value; letters and texts as written."""
     if kind in ("math", "number"):
-        values = exact(one), exact(other)
+        values = exact(answer), exact(other)
         return None not in values and values[0] != values[1]
-    plain = [re.sub(r"\W+", "", text).casefold() for text in (one, other)]
+    plain = [re.sub(r"\W+", "", text).casefold() for text in (answer, other)]
     return kind in ("choice", "text") and plain[0] != plain[1]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
+import functools
 import json
 import math
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from itertools import combinations, islice, zip_longest
+from itertools import combinations
 from pathlib import Path
-from random import Random
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from rewardkit.audit.attacks import attacks
 from rewardkit.audit.behaviour import FAMILY, behaviour
-from rewardkit.audit.cases import Case, Draw, interleaved
+from rewardkit.audit.case_source import CaseSource, case_source
+from rewardkit.audit.cases import Case, Draw
 from rewardkit.audit.labelled import (
     MOST,
     Disagreement,
-    Score,
+    StratumScore,
     by_options,
     disagreement,
     drawn,
@@ -31,19 +29,19 @@ from rewardkit.audit.labelled import (
 )
 from rewardkit.audit.measure import (
     SEVERITIES,
+    AuditFinding,
+    CaseResult,
     ErrorRate,
-    Finding,
-    Judged,
+    FamilyTally,
     Judges,
-    Tally,
     by_family,
     finding,
     judge_cases,
     smallest,
     totals,
 )
-from rewardkit.audit.own_data import DataRow, data_cases, read_data
-from rewardkit.audit.targets import Target, VerifierTarget, as_function, resolve_target
+from rewardkit.audit.own_data import read_data
+from rewardkit.audit.targets import Target, as_function, resolve_target
 from rewardkit.errors import UnknownName, UsageError
 
 KINDS = ("math", "choice", "number", "text", "code", "instructions", "tools", "json")
@@ -65,17 +63,8 @@ KIND_OF: Mapping[str, str] = {
 }
 """The kinds of our own verifiers and tasks."""
 
-BEHAVIOUR_CASES = 32
-"""Cases that behaviour is observed with."""
-
-RIGHT = "data: a right completion"
-"""The family of the completions that a task knows to be right."""
-
-PROBED = 8
-"""Right answers of the data set that show whether the target reads such answers at all."""
-
-ATTACKED = 25
-"""Most generated references that are attacked where there is no data."""
+PER_FAMILY = 200
+"""Cases of a family that are judged, unless the user says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,17 +100,27 @@ class Audit:
     kind: str
     form: str
     seed: int
-    families: Sequence[Tally]
-    totals: Mapping[str, ErrorRate]
-    findings: Sequence[Finding]
+    findings: Sequence[AuditFinding]
     reference_form: str = "{}"
     notes: Sequence[str] = ()
     verifier_args: Mapping[str, Any] = field(default_factory=dict)
     against: Audit | None = None
     """A second verifier on the same cases."""
-    judged: Sequence[tuple[Case, Judged]] = ()
+    judged: Sequence[tuple[Case, CaseResult]] = ()
     set: str | None = None
-    scores: Sequence[Score] = ()
+    scores: Sequence[StratumScore] = ()
+
+    @functools.cached_property
+    def families(self) -> Sequence[FamilyTally]:
+        """The families of the judged cases."""
+        return by_family(self.judged)
+
+    @functools.cached_property
+    def totals(self) -> Mapping[str, ErrorRate]:
+        """The rates over all families; 1 of 1 for each kind of misbehaviour that was found."""
+        rates = totals(self.families)
+        names = (finding.name for finding in self.findings)
+        return rates | {name: ErrorRate.of(1, 1) for name in names if name not in rates}
 
     @property
     def sides(self) -> Sequence[Audit]:
@@ -151,7 +150,7 @@ class Audit:
             "notes": list(self.notes),
             "set": self.set,
             "scores": [score.as_json() for score in self.scores],
-            "answers": {case.id: asdict(one) for case, one in self.judged if case.id},
+            "answers": {case.id: asdict(result) for case, result in self.judged if case.id},
             "against": self.against and self.against.as_json(),
         }
 
@@ -171,30 +170,29 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     kind = kind_of(resolved.name, chosen.kind)
     rows = [] if chosen.data is None else read_data(chosen.data, chosen.reference_field)
     other = None if chosen.against is None else resolve_target(chosen.against)
-    source = _source([resolved, *([other] if other else [])], kind, rows, chosen.seed)
-    judged = [*judge_cases(resolved, source.cases(chosen), chosen.budget)]
-    tallies = by_family(judged)
+    source = case_source([resolved, *([other] if other else [])], kind, rows, chosen.seed)
+    judged = [
+        *judge_cases(
+            resolved, source.cases(chosen.family, chosen.per_family or PER_FAMILY), chosen.budget
+        )
+    ]
     commands = Commands(target, chosen, kind)
-    findings = [*_case_findings(resolved, tallies, source.draws, commands)]
+    findings = [*_case_findings(resolved, judged, source.draws, commands)]
     if source.unread:
         got = (
             f"not right, like all right answers of kind {kind}, in every form: try another --kind, "
             "or name a column of right completions, columns.right in a task's file"
         )
         case, command = source.unread, commands.of_case(source.unread)
-        findings.append(Finding.of("no_readable_form", "error", case, "right", got, command))
+        findings.append(AuditFinding.of("no_readable_form", "error", case, "right", got, command))
     else:
         findings += _behaviour(resolved, source, chosen, commands)
-    rates = totals(tallies)
-    rates |= {found.name: ErrorRate.of(1, 1) for found in findings if found.name not in rates}
     result = Audit(
         target=resolved.name,
         kind=kind,
         form=source.spelling.answer,
         reference_form=source.spelling.reference,
         seed=chosen.seed,
-        families=tallies,
-        totals=rates,
         findings=sorted(findings, key=lambda found: SEVERITIES.index(found.severity)),
         verifier_args=parameters,
         judged=judged,
@@ -202,15 +200,12 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
     if other is None or chosen.against is None:
         return result
     judged = [*judge_cases(other, (case for case, _ in judged), math.inf)]
-    tallies = by_family(judged)
     commands = Commands(chosen.against, AuditOptions(seed=chosen.seed), kind)
     second = replace(
         result,
         target=other.name,
-        families=tallies,
-        totals=totals(tallies),
         judged=judged,
-        findings=[*_case_findings(other, tallies, source.draws, commands)],
+        findings=[*_case_findings(other, judged, source.draws, commands)],
     )
     return replace(result, against=second)
 
@@ -233,25 +228,22 @@ def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: 
         )
     fit = len(answers)
     answers = drawn(answers, options.per_family or MOST)
-    judged: list[tuple[Case, Judged]] = []
-    findings: list[Finding] = []
+    judged: list[tuple[Case, CaseResult]] = []
+    findings: list[AuditFinding] = []
     for row_options, group in by_options(answers):
         is_ours = any(answer.verifier == name for answer in group)
         parameters = {**(row_options if is_ours else {}), **options.verifier_args}
         resolved = resolve_target(target, options.signature, options.threshold, parameters)
         resolved = as_function(resolved) or resolved
-        some = [*judge_cases(resolved, (answer.case for answer in group), math.inf)]
+        of_group = [*judge_cases(resolved, (answer.case for answer in group), math.inf)]
         commands = Commands(target, replace(options, verifier_args=parameters), "")
-        findings += _case_findings(resolved, by_family(some), {}, commands)
-        judged += some
-    tallies = by_family(judged)
+        findings += _case_findings(resolved, of_group, {}, commands)
+        judged += of_group
     result = Audit(
         target=resolved.name,
         kind=options.kind or "",
         form="{}",
         seed=options.seed,
-        families=tallies,
-        totals=totals(tallies),
         findings=sorted(findings, key=lambda found: SEVERITIES.index(found.severity)),
         verifier_args=options.verifier_args,
         judged=judged,
@@ -311,128 +303,6 @@ def kind_of(target: str, kind: str | None) -> str:
     return found
 
 
-def _most(options: AuditOptions) -> int:
-    return options.per_family or 200
-
-
-class _Spelling(NamedTuple):
-    """How answers and references are written; `{}` is the text."""
-
-    answer: str
-    reference: str
-
-    def stored(self, case: Case) -> Case:
-        """The case with its reference as the verifier gets it."""
-        return replace(case, reference=self.reference.format(case.reference))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Where the cases of an audit come from. `plain` draws cases with references as they are."""
-
-    kind: str
-    spelling: _Spelling
-    plain: Mapping[str, Draw]
-    rows: Sequence[DataRow]
-    from_data: Sequence[Case] = ()
-    unread: Case | None = None
-    """A right answer that was refused, as all were, in every form: rates would mean nothing."""
-
-    @property
-    def draws(self) -> Mapping[str, Draw]:
-        """What draws the cases of each family."""
-        return {name: partial(self._draw, draw) for name, draw in self.plain.items()}
-
-    def _draw(self, draw: Draw, rng: Random) -> Case:
-        return self.spelling.stored(draw(rng))
-
-    def cases(self, options: AuditOptions) -> Iterator[Case]:
-        """Generated cases, attacks and cases from the data set in turn."""
-        draws = {name: draw for name, draw in self.draws.items() if name.startswith(options.family)}
-        generated = islice(interleaved(draws, options.seed), _most(options) * len(draws))
-        for cases in zip_longest(generated, self._attacks(options), self.from_data):
-            for case in cases:
-                if case is not None and case.family.startswith(options.family):
-                    yield case
-
-    def _attacks(self, options: AuditOptions) -> Iterator[Case]:
-        """Attacks on the rows, or on generated references where there are none."""
-        if not (self.rows or self.draws):
-            return iter(())
-        form, seed = self.spelling.answer, options.seed
-        if self.rows:
-            return attacks(
-                [(row.reference, row.columns) for row in self.rows], self.kind, seed, form
-            )
-        drawn = islice(interleaved(self.plain, seed), min(ATTACKED, _most(options)))
-        rows = [(case.reference, case.columns) for case in drawn]
-        return map(self.spelling.stored, attacks(rows, self.kind, seed, form))
-
-    def some(self, seed: int) -> list[Case]:
-        """A few cases, right and wrong, to observe behaviour with."""
-        drawn = interleaved(self.draws, seed) if self.draws else self.from_data
-        return list(islice(drawn, BEHAVIOUR_CASES))
-
-
-def _source(targets: Sequence[Target], kind: str, rows: Sequence[DataRow], seed: int) -> _Source:
-    """The cases for targets, written as they read them best."""
-    generator = importlib.import_module(f"rewardkit.audit.generators.{kind}")
-    spellings = [
-        _Spelling(form, reference)
-        for reference in getattr(generator, "REFERENCES", ("{}",))
-        for form in generator.FORMS
-    ]
-    probes = [
-        spelling.stored(Case("probe", spelling.answer.format(answer), reference, answer == right))
-        for spelling in spellings
-        for reference, right, wrong in generator.PROBES
-        for answer in (right, wrong)
-    ]
-    results = [target.judge(probes) for target in targets]
-    read = [_probes_read(judged, len(generator.PROBES)) for judged in results]
-    best = max(range(len(spellings)), key=lambda place: ([one[place] for one in read], -place))
-    spelling, rights = spellings[best], _right_cases(targets[0], rows)
-    own = list(data_cases(rows, spelling.answer, kind, seed))
-    groups = [probes, *([case for case in some if case.right][:PROBED] for some in (own, rights))]
-    judged = [results[0], *(targets[0].judge(some) for some in groups[1:])]
-    refused = [*map(_all_refused, groups, judged)]
-    if all(is_refused or not cases for is_refused, cases in zip(refused, groups, strict=True)):
-        return _Source(kind, spelling, {}, [], unread=(groups[2] or groups[1] or probes)[0])
-    draws = {} if refused[0] else generator.families(spelling.answer)
-    from_data = [*rights, *([] if refused[0] and refused[1] else own)]
-    return _Source(kind, spelling, draws, rows, from_data)
-
-
-def _all_refused(cases: Sequence[Case], judged: Sequence[Judged]) -> bool:
-    """Whether none of the right answers is accepted, and not because all calls failed."""
-    of_right = [one for case, one in zip(cases, judged, strict=True) if case.right]
-    return not any(one.correct for one in of_right) and any(
-        one.correct is False or one.failure == "unjudged" for one in of_right
-    )
-
-
-def _right_cases(target: Target, rows: Sequence[DataRow]) -> list[Case]:
-    if not isinstance(target, VerifierTarget):
-        return []
-    written = [target.right_completion(row.reference, row.columns) for row in rows]
-    return [
-        Case(RIGHT, text, row.reference, True, row.columns)
-        for text, row in zip(written, rows, strict=True)
-        if text is not None
-    ]
-
-
-def _probes_read(judged: Sequence[Judged], probes: int) -> list[tuple[int, int]]:
-    """For each spelling, how many probes pay the right answer and not the wrong one, and how many
-    the right answer."""
-    verdicts = [one.correct is True for one in judged]
-    pairs = [*zip(verdicts[::2], verdicts[1::2], strict=True)]
-    groups = (pairs[place : place + probes] for place in range(0, len(pairs), probes))
-    return [
-        (sum(yes and not no for yes, no in group), sum(yes for yes, _ in group)) for group in groups
-    ]
-
-
 @dataclass(frozen=True)
 class Commands:
     """The shell lines that repeat what was found."""
@@ -476,26 +346,29 @@ class Commands:
 
 
 def _case_findings(
-    target: Judges, tallies: Iterable[Tally], draws: Mapping[str, Draw], commands: Commands
-) -> Iterator[Finding]:
+    target: Judges,
+    judged: Sequence[tuple[Case, CaseResult]],
+    draws: Mapping[str, Draw],
+    commands: Commands,
+) -> Iterator[AuditFinding]:
     """For each family, the smallest example of each way to fail."""
-    for tally in tallies:
+    for tally in by_family(judged):
         if tally.failed:
             draw = draws.get(tally.name)
-            for name, (case, judged) in smallest(target, tally, draw).items():
-                yield finding(name, case, judged, commands.of_case(case))
+            for name, (case, result) in smallest(target, tally, draw).items():
+                yield finding(name, case, result, commands.of_case(case))
 
 
 def _behaviour(
-    target: Target, source: _Source, options: AuditOptions, commands: Commands
-) -> list[Finding]:
+    target: Target, source: CaseSource, options: AuditOptions, commands: Commands
+) -> list[AuditFinding]:
     if not (FAMILY.startswith(options.family) or options.family.startswith(FAMILY)):
         return []
-    found = behaviour(target, source.some(options.seed))
+    found = behaviour(target, source.behaviour_cases())
     return [
-        replace(one, command=commands.of_family(one.family))
-        for one in found
-        if one.family.startswith(options.family)
+        replace(finding, command=commands.of_family(finding.family))
+        for finding in found
+        if finding.family.startswith(options.family)
     ]
 
 

@@ -82,8 +82,9 @@ class Signature:
         parameters = inspect.signature(function).parameters
         first = [arguments[name] for name in self.positional]
         rest = dict(list(parameters.items())[len(first) :])
-        takes_all = any(one.kind is one.VAR_KEYWORD for one in rest.values())
-        missing = [name for name, one in rest.items() if _is_needed(one) and name not in arguments]
+        takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in rest.values())
+        needed = [name for name, parameter in rest.items() if _is_needed(parameter)]
+        missing = [name for name in needed if name not in arguments]
         if missing:
             raise UsageError(
                 f"the signature {self.name!r} passes no {', '.join(map(repr, missing))}; it passes "
@@ -224,8 +225,8 @@ def _of_slime_group(cases: Sequence[Case], _: bool) -> Arguments:
 
 def _of_areal(case: Case, _: bool) -> Arguments:
     ids = list(range(len(case.completion)))
-    own = {"prompt": _question(case), "completions": case.completion}
-    return {**_row(case), **own, "prompt_ids": [0], "completion_ids": ids}
+    passed = {"prompt": _question(case), "completions": case.completion}
+    return {**_row(case), **passed, "prompt_ids": [0], "completion_ids": ids}
 
 
 def _of_rllm(case: Case, _: bool) -> Arguments:
@@ -300,7 +301,9 @@ def recognise(function: Callable[..., Any], name: str | None = None) -> Signatur
 
 def _host(parameters: Sequence[str]) -> Signature | None:
     """The first signature whose marks are all among the parameters."""
-    hosts = (one for one in _ALL if any({*marks.split()} <= {*parameters} for marks in one.marks))
+    hosts = (
+        host for host in _ALL if any({*marks.split()} <= {*parameters} for marks in host.marks)
+    )
     return next(hosts, None)
 
 
@@ -314,8 +317,8 @@ def entry_point(loaded: Any) -> Callable[..., Any]:
     if not callable(loaded):
         raise UsageError(f"{loaded!r:.80} can't be called; name a function or a class")
     parameters = inspect.signature(loaded).parameters.values()
-    takes_none = all(one.default is not one.empty for one in parameters)
-    if takes_none and _host([one.name for one in parameters]) is None:
+    takes_none = all(parameter.default is not parameter.empty for parameter in parameters)
+    if takes_none and _host([parameter.name for parameter in parameters]) is None:
         return entry_point(loaded())
     return loaded  # type: ignore[no-any-return]
 

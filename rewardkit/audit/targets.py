@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.signatures import SIGNATURES, Signature, entry_point, recognise, score_of
 from rewardkit.errors import DataError, JudgingError, UnknownName, UsageError
 from rewardkit.frameworks.client import RemoteVerifier, remote
@@ -43,7 +43,7 @@ FIRST_SECONDS = 60.0
 """Own time of a function's first call, which may import much, and of many calls together."""
 
 
-Request = Callable[[Callable[..., Any]], Any]
+FunctionRequest = Callable[[Callable[..., Any]], Any]
 """What a worker does with a function; picklable. Its result goes through JSON."""
 
 _FAILURES = {Failure.TIMEOUT: "hang", Failure.CRASHED: "crash", Failure.ERROR: "unjudged"}
@@ -80,7 +80,7 @@ def _load(source: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Describe:
+class DescribeFunction:
     """Recognises how the function is called."""
 
     signature: str | None
@@ -103,7 +103,7 @@ def _takes_messages(function: Callable[..., Any], signature: Signature) -> bool:
     if not signature.messages:
         return False
     text, messages = (
-        call(function, signature, [TRIAL], messages=form)[0] for form in (False, True)
+        call_reward(function, signature, [TRIAL], messages=form)[0] for form in (False, True)
     )
     if text.failure is None and messages.failure is None:
         return bool(messages.score) > bool(text.score)
@@ -111,38 +111,38 @@ def _takes_messages(function: Callable[..., Any], signature: Signature) -> bool:
     return is_confused and messages.explanation != text.explanation
 
 
-def call(
+def call_reward(
     function: Callable[..., Any], signature: Signature, cases: Sequence[Case], *, messages: bool
-) -> list[Judged]:
+) -> list[CaseResult]:
     """The score of each case, the function's own verdict if it gives one, and what went wrong."""
     try:
         rewards = signature.call(function, cases, messages)
     except BaseException as error:  # a reward may raise anything, SystemExit included
-        return [raised(error)] * len(cases)
-    return [scored(reward) for reward in rewards]
+        return [result_of_error(error)] * len(cases)
+    return [result_of_reward(reward) for reward in rewards]
 
 
-def scored(reward: object) -> Judged:
-    """What `call` returns for a reward."""
+def result_of_reward(reward: object) -> CaseResult:
+    """What `call_reward` returns for a reward."""
     try:
         score = score_of(reward)
     except Exception as error:  # of a reward's own attributes
-        return raised(error)
+        return result_of_error(error)
     if score is not None and not math.isfinite(score):
-        return raised(ValueError(f"the reward is {score}"))
+        return result_of_error(ValueError(f"the reward is {score}"))
     failure = "unjudged" if score is None else None
     if isinstance(reward, Verdict):
-        return Judged(reward.correct, score, failure, reward.message)
-    return Judged(None, score, failure, repr(reward)[:200])
+        return CaseResult(reward.correct, score, failure, reward.message)
+    return CaseResult(None, score, failure, repr(reward)[:200])
 
 
-def raised(error: BaseException) -> Judged:
-    """What `call` returns for an exception."""
-    return Judged(None, None, "exception", f"{type(error).__name__}: {error}"[:500])
+def result_of_error(error: BaseException) -> CaseResult:
+    """What `call_reward` returns for an exception."""
+    return CaseResult(None, None, "exception", f"{type(error).__name__}: {error}"[:500])
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreCases:
     """Calls the function with cases: a batch at once, if it takes batches."""
 
     cases: tuple[Case, ...]
@@ -150,20 +150,22 @@ class Score:
     messages: bool
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        """What `call` returns, with the CPU time of the call unless it is the worker's first."""
+        """Return the results of `call_reward`, with CPU times but for the worker's first call."""
         signature = recognise(function, self.signature)
         before = _cpu_seconds()
-        judged = call(function, signature, self.cases, messages=self.messages)
+        judged = call_reward(function, signature, self.cases, messages=self.messages)
         seconds = _cpu_seconds() - before
         if _called:
-            return [replace(one, seconds=seconds / len(judged)) for one in judged]
+            return [replace(result, seconds=seconds / len(judged)) for result in judged]
         _called.append(True)
         return judged
 
-    def scores(self, function: Callable[..., Any], cases: Sequence[Case]) -> list[Judged]:
+    def scores(self, function: Callable[..., Any], cases: Sequence[Case]) -> list[CaseResult]:
         """The scores of cases, one call each."""
         signature = recognise(function, self.signature)
-        return [call(function, signature, [one], messages=self.messages)[0] for one in cases]
+        return [
+            call_reward(function, signature, [case], messages=self.messages)[0] for case in cases
+        ]
 
 
 _called: list[bool] = []
@@ -177,7 +179,7 @@ def _cpu_seconds() -> float:
     running = children.read_text().split() if children.exists() else []
     times = [process_time(int(pid)) for pid in running]
     ended = sum(usage.ru_utime + usage.ru_stime for usage in usages)
-    return ended + sum(one.computed for one in times if one)
+    return ended + sum(time.computed for time in times if time)
 
 
 @dataclass(frozen=True)
@@ -190,40 +192,40 @@ class FunctionTarget:
     messages: bool = False
     threshold: float | None = None
 
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """One result for each case, in order."""
-        requests = [Score((case,), self.signature, self.messages) for case in cases]
+        requests = [ScoreCases((case,), self.signature, self.messages) for case in cases]
         return [
-            reply if isinstance(reply, Judged) else self.judged(reply[0])
-            for reply in run(self.verifier, requests)
+            reply if isinstance(reply, CaseResult) else self.judged(reply[0])
+            for reply in run_requests(self.verifier, requests)
         ]
 
-    def judged(self, fields: Mapping[str, Any]) -> Judged:
-        """A result of `call`, which went through JSON."""
-        return by_threshold(Judged(**fields), self.threshold)
+    def judged(self, fields: Mapping[str, Any]) -> CaseResult:
+        """A result of `call_reward`, which went through JSON."""
+        return by_threshold(CaseResult(**fields), self.threshold)
 
 
-def by_threshold(judged: Judged, threshold: float | None) -> Judged:
+def by_threshold(judged: CaseResult, threshold: float | None) -> CaseResult:
     """A result whose verdict follows from its score where it has none, or the user a threshold."""
     if judged.score is None or (judged.correct is not None and threshold is None):
         return judged
     return replace(judged, correct=judged.score >= (THRESHOLD if threshold is None else threshold))
 
 
-def run(
-    verifier: Verifier, requests: Sequence[Request], seconds: float | None = None
-) -> list[Any | Judged]:
+def run_requests(
+    verifier: Verifier, requests: Sequence[FunctionRequest], seconds: float | None = None
+) -> list[Any | CaseResult]:
     """The results of requests; in place of one that hung or ended its process, how it failed."""
     items = [("", Sample("", columns={"request": request})) for request in requests]
     verdicts = judge_many(verifier, items, JudgingOptions(seconds or SECONDS))
     return [_result(verdict) for verdict in verdicts]
 
 
-def _result(verdict: Verdict) -> Any | Judged:
+def _result(verdict: Verdict) -> Any | CaseResult:
     if verdict.correct:
         return json.loads(verdict.answer or "null")
     failure = "hang" if verdict.failure is Failure.TIMEOUT else "crash"
-    return Judged(None, None, failure, verdict.message)
+    return CaseResult(None, None, failure, verdict.message)
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class VerifierTarget:
     control: Control | None = None
     """Writes a task's right completion."""
 
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """One result for each case, in order."""
         samples = [self._sample(case.reference, case.columns) for case in cases]
         completions = [case.completion for case in cases]
@@ -259,9 +261,9 @@ class VerifierTarget:
         return self.reader({**columns, "reference": reference})
 
 
-def _judged(verdict: Verdict) -> Judged:
+def _judged(verdict: Verdict) -> CaseResult:
     failure = _FAILURES.get(verdict.failure) if verdict.failure else None
-    return Judged(verdict.correct, verdict.score, failure, verdict.message)
+    return CaseResult(verdict.correct, verdict.score, failure, verdict.message)
 
 
 @dataclass(frozen=True)
@@ -274,15 +276,15 @@ class CommandTarget:
     name: str
     threshold: float | None = None
 
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """One result for each case, in order; the halves of a batch that fails are run alone."""
         scores, failure, explanation = self._run(cases)
         if scores is not None and len(scores) == len(cases):
-            return [by_threshold(scored(score), self.threshold) for score in scores]
+            return [by_threshold(result_of_reward(score), self.threshold) for score in scores]
         if len(cases) > 1:
             half = len(cases) // 2
             return self.judge(cases[:half]) + self.judge(cases[half:])
-        return [Judged(None, None, failure, explanation)] * len(cases)
+        return [CaseResult(None, None, failure, explanation)] * len(cases)
 
     def _run(self, cases: Sequence[Case]) -> tuple[list[Any] | None, str, str]:
         rows = (
@@ -365,10 +367,10 @@ def _function(
         raise UnknownName.among("signature", str(signature), SIGNATURES)
     verifier = Function(source)
     try:
-        (found,) = run(verifier, [Describe(signature)], FIRST_SECONDS)
+        (found,) = run_requests(verifier, [DescribeFunction(signature)], FIRST_SECONDS)
     except JudgingError as error:
         raise UsageError(f"{name} can't be loaded: {error}") from error
-    if isinstance(found, Judged):
+    if isinstance(found, CaseResult):
         raise UsageError(f"{name} can't be called: its first call ended: {found.explanation}")
     if "error" in found:
         raise UsageError(f"{name}: {found['error']}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.measure import CaseResult
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Accepts:
 
     pays: Callable[[str, str], bool | None]
 
-    def judge(self, cases: Sequence[Case]) -> list[Judged]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The verdicts."""
         verdicts = (self.pays(case.completion, str(case.reference)) for case in cases)
-        return [Judged(one, failure="exception" if one is None else None) for one in verdicts]
+        return [CaseResult(one, failure="exception" if one is None else None) for one in verdicts]

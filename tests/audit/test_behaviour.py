@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rewardkit.audit.behaviour import Compare, Observe, behaviour
+from rewardkit.audit.behaviour import CompareManners, ObserveCalls, behaviour
 from rewardkit.audit.cases import Case
 from rewardkit.audit.targets import CommandTarget, resolve_target
 from tests.audit import known_bugs
@@ -22,7 +22,7 @@ CASES = tuple(
 
 def compared(function: Any, manner: str, signature: str = "plain") -> bool:
     """Whether the manner changes a score."""
-    usual, other = Compare(CASES, signature, False, manner)(function)
+    usual, other = CompareManners(CASES, signature, False, manner)(function)
     return [one.score for one in usual] != [one.score for one in other]
 
 
@@ -71,7 +71,7 @@ def test_what_a_call_changes_is_named(
     name: str, changed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rewardkit.audit.behaviour.REPEATED_SECONDS", 0.0)
-    assert Observe(CASES, "plain", False)(getattr(known_bugs, name))["changed"] == changed
+    assert ObserveCalls(CASES, "plain", False)(getattr(known_bugs, name))["changed"] == changed
 
 
 def found_in(function: Any, cases: tuple[Case, ...] = CASES) -> dict[str, str]:

@@ -48,7 +48,7 @@ def audited(function: Any, kind: str, folder: Path, **options: Any) -> Audit:
 def in_this_process(
     verifier: Any, requests: Sequence[Callable[..., Any]], seconds: float | None = None
 ) -> list[Any]:
-    """What `targets.run` returns, without workers."""
+    """What `targets.run_requests` returns, without workers."""
     function = entry_point(verifier.source)
     return [json.loads(json.dumps(request(function), default=asdict)) for request in requests]
 
@@ -67,7 +67,7 @@ def name_of(bug: KnownBug) -> str:
 
 @pytest.fixture
 def without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.audit.targets.run", in_this_process)
+    monkeypatch.setattr("rewardkit.audit.targets.run_requests", in_this_process)
     monkeypatch.setattr("rewardkit.audit.run.behaviour", no_behaviour)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from rewardkit.audit import audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import UNSEEN, Score, disagreement, drawn, read_set
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.labelled import UNSEEN, StratumScore, disagreement, drawn, read_set
+from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.output import markdown, page
 from rewardkit.errors import DataError, UnknownName, UsageError
 
@@ -134,8 +134,8 @@ def test_the_draw_of_a_stratum_is_the_same_for_every_target(tmp_path: Path) -> N
     assert result.notes == ["drawn from 50: --per-family judges more"]
 
 
-def score(found: int, right: int, accepted: int, wrong: int) -> Score:
-    return Score("all", right, found, wrong, accepted, 0, 0, None)
+def score(found: int, right: int, accepted: int, wrong: int) -> StratumScore:
+    return StratumScore("all", right, found, wrong, accepted, 0, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def score(found: int, right: int, accepted: int, wrong: int) -> Score:
     ],
 )
 def test_shares_follow_from_counts(
-    one: Score, precision: float | None, recall: float | None, f1: float | None
+    one: StratumScore, precision: float | None, recall: float | None, f1: float | None
 ) -> None:
     shares = (one.precision, one.recall, one.f1)
     for share, expected in zip(shares, (precision, recall, f1), strict=True):
@@ -169,9 +169,9 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall() -> None:
 
 def test_disagreements_count_the_answers_with_two_verdicts_and_show_the_shortest() -> None:
     cases = [Case("f", "x" * length, "7", right=True) for length in (9, 3, 5, 1, 7)]
-    first = [(case, Judged(True)) for case in cases]
+    first = [(case, CaseResult(True)) for case in cases]
     second = [
-        (case, Judged(verdict))
+        (case, CaseResult(verdict))
         for case, verdict in zip(cases, [False, False, False, None, True], strict=True)
     ]
     two = disagreement("one", "other", first, second)
@@ -182,7 +182,7 @@ def test_disagreements_count_the_answers_with_two_verdicts_and_show_the_shortest
 def test_examples_of_a_disagreement_are_distinct_and_of_different_families_first() -> None:
     texts = [("a", "1"), ("a", "1"), ("a", "22"), ("a", "333"), ("b", "4444")]
     cases = [Case(family, text, "7", right=True) for family, text in texts]
-    yes, no = ([(case, Judged(verdict)) for case in cases] for verdict in (True, False))
+    yes, no = ([(case, CaseResult(verdict)) for case in cases] for verdict in (True, False))
     two = disagreement("one", "other", yes, no)
     assert [case.completion for case, _ in two.examples] == ["1", "4444", "22"]
 

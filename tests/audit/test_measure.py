@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Tally, by_family, judge_cases, smallest, totals
+from rewardkit.audit.measure import FamilyTally, by_family, judge_cases, smallest, totals
 from rewardkit.harness.results.metric import clopper_pearson
 from tests.audit.fakes import Accepts
 
@@ -22,7 +22,7 @@ CASES = [
 ]
 
 
-def tallies(target: Accepts, cases: Sequence[Case]) -> list[Tally]:
+def tallies(target: Accepts, cases: Sequence[Case]) -> list[FamilyTally]:
     return by_family(judge_cases(target, cases, 10))
 
 

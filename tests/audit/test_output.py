@@ -8,13 +8,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import ErrorRate, Finding, Tally
+from rewardkit.audit.measure import AuditFinding, CaseResult, ErrorRate
 from rewardkit.audit.output import markdown, page, terminal
 from rewardkit.audit.run import Audit
 from rewardkit.text.console import PrintableConsole
 
 HOSTILE = "```\n</details><script>alert(1)</script>\x1b]0;x\x07\ud800 | `a` [b](c)"
-FINDING = Finding(
+FINDING = AuditFinding(
     "false_accept",
     "error",
     "near miss: sign",
@@ -24,17 +24,23 @@ FINDING = Finding(
     "right",
     "rewardkit verify x",
 )
-FAMILIES = [
-    Tally("near miss: sign", "false_accept", n=97, errors=2, cases=97),
-    Tally("ending: alone", "false_reject", n=50, errors=0, cases=50),
-]
+
+
+def judged_cases(errors: int) -> list[tuple[Case, CaseResult]]:
+    """97 wrong answers, of which some are accepted, and 50 right ones."""
+    wrong = Case("near miss: sign", "-42", "42", right=False)
+    right = Case("ending: alone", "42", "42", right=True)
+    return [(wrong, CaseResult(place < errors)) for place in range(97)] + [
+        (right, CaseResult(True))
+    ] * 50
+
+
 AUDIT = Audit(
     target="rewards.py:pay",
     kind="number",
     form="#### {}",
     seed=3,
-    families=FAMILIES,
-    totals={"false_accept": ErrorRate.of(2, 97), "hang": ErrorRate.of(0, 147)},
+    judged=judged_cases(errors=2),
     findings=[FINDING],
     notes=["drawn from 5: <b>"],
 )
@@ -95,8 +101,8 @@ def test_json_has_the_fields_that_users_rely_on() -> None:
 
 
 def test_two_verifiers_stand_side_by_side() -> None:
-    families = [Tally("near miss: sign", "false_accept", n=97, errors=50, cases=97)]
-    text = markdown(replace(AUDIT, against=replace(AUDIT, target="other", families=families)))
+    other = replace(AUDIT, target="other", judged=judged_cases(errors=50))
+    text = markdown(replace(AUDIT, against=other))
     assert "| near miss: sign | wrong answers accepted | 2 of 97" in text
     assert "| 50 of 97: 51.5%" in text
 

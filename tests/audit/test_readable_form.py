@@ -33,7 +33,7 @@ ROWS = [{"answer": f"a network that contains {n}.1.2.3", "right": f"{n}.0.0.0/8"
 
 @pytest.fixture(autouse=True)
 def _without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.audit.targets.run", in_this_process)
+    monkeypatch.setattr("rewardkit.audit.targets.run_requests", in_this_process)
 
 
 def rows_file(folder: Path) -> Path:

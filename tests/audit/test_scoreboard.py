@@ -5,16 +5,18 @@ from __future__ import annotations
 import pytest
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import ANSWERS, Score
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.labelled import ANSWERS, StratumScore
+from rewardkit.audit.measure import CaseResult
 from scripts.scoreboard import GRADERS, audit_from, ours_first, tables, written
 
-BOXED = Score("boxed", right=4, found=3, wrong=6, accepted=1, unjudged=1, hangs=2, cpu=0.015)
-CHOICE = Score("choice", right=1, found=0, wrong=1, accepted=0, unjudged=0, hangs=0, cpu=None)
+BOXED = StratumScore("boxed", right=4, found=3, wrong=6, accepted=1, unjudged=1, hangs=2, cpu=0.015)
+CHOICE = StratumScore(
+    "choice", right=1, found=0, wrong=1, accepted=0, unjudged=0, hangs=0, cpu=None
+)
 
 
 def test_a_grader_has_a_cell_for_each_stratum_that_its_host_judges() -> None:
-    pairs = [(Case("boxed", "x", "x", right=True, id="1"), Judged(True))]
+    pairs = [(Case("boxed", "x", "x", right=True, id="1"), CaseResult(True))]
     lines = [*tables([audit_from("one", pairs, [BOXED, CHOICE])], [BOXED], {"two": "asks a model"})]
     assert "| one | .750 |  |  |  | .000 | 15 | 2 | 1 |" in lines
     assert any(line.startswith("| one | 3 of 4 | 1 of 6 | .750 [.194, .994] |") for line in lines)

@@ -10,15 +10,15 @@ import httpx
 import pytest
 
 from rewardkit.audit.cases import Case
-from rewardkit.audit.measure import Judged
+from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.signatures import SIGNATURES, entry_point, recognise
 from rewardkit.audit.targets import (
     TRIAL,
     CommandTarget,
-    Describe,
+    DescribeFunction,
     VerifierTarget,
     by_threshold,
-    call,
+    call_reward,
     resolve_target,
 )
 from rewardkit.errors import UnknownName, UsageError
@@ -37,13 +37,14 @@ CASES = [
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_host_s_own_example_is_recognised_and_called_as_the_host_calls_it(name: str) -> None:
     function = entry_point(getattr(host_rewards, name))
-    described = Describe(None)(function)
+    described = DescribeFunction(None)(function)
     assert described.get("signature") == HOSTS[name], described
     cases = [TRIAL, CASES[1]]
     signature = SIGNATURES["plain"] if name == "gold_first" else recognise(function)
     signature = recognise(function, signature.name)
     scored = [
-        call(function, signature, [case], messages=described["messages"])[0] for case in cases
+        call_reward(function, signature, [case], messages=described["messages"])[0]
+        for case in cases
     ]
     assert [one.failure for one in scored] == [None, None], scored
     assert scored[0].score == 1.0
@@ -66,19 +67,19 @@ def test_a_host_s_own_example_is_recognised_and_called_as_the_host_calls_it(name
 def test_the_adapters_of_rewardkit_are_recognised(reward: object, signature: str) -> None:
     function = entry_point(reward)
     assert recognise(function).name == signature
-    (scored,) = call(function, SIGNATURES[signature], [TRIAL], messages=False)
+    (scored,) = call_reward(function, SIGNATURES[signature], [TRIAL], messages=False)
     assert scored.score == 1.0, scored
 
 
 def test_parameters_of_no_host_are_an_error_that_names_the_choices() -> None:
-    error = Describe(None)(host_rewards.unknown)["error"]
+    error = DescribeFunction(None)(host_rewards.unknown)["error"]
     assert "(first, second)" in error
     assert "--signature: " in error
     assert "openrlhf" in error
-    assert Describe("plain")(host_rewards.unknown)["signature"] == "plain"
+    assert DescribeFunction("plain")(host_rewards.unknown)["signature"] == "plain"
     with pytest.raises(UnknownName, match="no signature named 'verll'; did you mean 'verl'"):
         recognise(host_rewards.unknown, "verll")
-    assert "passes no 'first'" in Describe("trl")(host_rewards.unknown)["error"]
+    assert "passes no 'first'" in DescribeFunction("trl")(host_rewards.unknown)["error"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_parameters_of_no_host_are_an_error_that_names_the_choices() -> None:
     ],
 )
 def test_a_reward_without_a_number_is_an_exception(reward: object, explanation: str) -> None:
-    (scored,) = call(reward, SIGNATURES["plain"], [TRIAL], messages=False)  # type: ignore[arg-type]
+    (scored,) = call_reward(reward, SIGNATURES["plain"], [TRIAL], messages=False)  # type: ignore[arg-type]
     assert scored.failure == "exception"
     assert explanation in scored.explanation
 
@@ -101,11 +102,11 @@ def test_a_reward_that_also_needs_a_column_shows_that_it_takes_messages() -> Non
         programs = [completion[-1]["content"] for completion in completions]
         return [float(len(programs) == len(kwargs["verification_info"]))]
 
-    assert Describe(None)(code_reward) == {"signature": "trl", "messages": True}
+    assert DescribeFunction(None)(code_reward) == {"signature": "trl", "messages": True}
 
 
 def test_a_batch_with_another_number_of_rewards_is_an_exception() -> None:
-    scored = call(lambda completions: [1.0], SIGNATURES["trl"], CASES, messages=False)
+    scored = call_reward(lambda completions: [1.0], SIGNATURES["trl"], CASES, messages=False)
     assert "1 rewards for 3 completions" in scored[2].explanation
 
 
@@ -124,7 +125,7 @@ def test_a_batch_with_another_number_of_rewards_is_an_exception() -> None:
 def test_a_score_decides_without_a_verdict_and_where_the_user_sets_a_threshold(
     correct: bool | None, score: float | None, threshold: float | None, expected: bool | None
 ) -> None:
-    assert by_threshold(Judged(correct, score), threshold).correct is expected
+    assert by_threshold(CaseResult(correct, score), threshold).correct is expected
 
 
 def test_a_verifier_s_name_means_the_verifier() -> None:

@@ -16,6 +16,7 @@ from rewardkit import Sample
 from rewardkit.errors import JudgingError
 from rewardkit.judging import close_pools, judge, pool
 from rewardkit.judging.frames import FrameChannel
+from rewardkit.judging.worker_environment import worker_environment
 
 pytestmark = pytest.mark.slow
 
@@ -126,14 +127,12 @@ def test_a_socket_stays_open_while_a_thread_reads_from_it(monkeypatch: pytest.Mo
 def test_what_is_closed_before_its_process_starts_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    environment = pool.worker_environment
-
     def closed_meanwhile(passed: Iterable[str]) -> dict[str, str]:
         (starting,) = pool._pools.values()
         closing.start()
         while not starting._closed:
             time.sleep(0.01)
-        return environment(passed)
+        return worker_environment(passed)
 
     close_pools()
     closing = threading.Thread(target=close_pools)

@@ -37,30 +37,30 @@ class ToolRow:
     def required(self, function: str) -> set[str]:
         """The arguments that each call of a function must have."""
         due = [
-            allowed for one in self.possible for name, allowed in one.items() if name == function
+            allowed for call in self.possible for name, allowed in call.items() if name == function
         ]
         described = (one["parameters"] for one in self.functions if one["name"] == function)
-        listed = {name for one in described for name in one.get("required", ())}
+        listed = {name for parameters in described for name in parameters.get("required", ())}
         return listed | {
-            name for name in due[0] if all("" not in one.get(name, [""]) for one in due)
+            name for name in due[0] if all("" not in allowed.get(name, [""]) for allowed in due)
         }
 
     def allowed(self, argument: str) -> list[Any]:
         """The values that an argument may have in any of the calls."""
-        due = (allowed for one in self.possible for allowed in one.values())
+        due = (allowed for call in self.possible for allowed in call.values())
         return [option for allowed in due for option in allowed.get(argument, ())]
 
     def calls(self, rng: Random) -> Calls:
         """Calls that are right; arguments that are optional come and go."""
         return [
             {"name": name, "arguments": _drawn(allowed, self.required(name), rng)}
-            for one in self.possible
-            for name, allowed in one.items()
+            for call in self.possible
+            for name, allowed in call.items()
         ]
 
 
 def _drawn(allowed: Mapping[str, Any], required: set[str], rng: Random) -> dict[str, Any]:
-    options = {name: [one for one in values if one != ""] for name, values in allowed.items()}
+    options = {name: [value for value in values if value != ""] for name, values in allowed.items()}
     return {
         name: _chosen(rng.choice(values or [""]), rng)
         for name, values in options.items()
@@ -71,13 +71,13 @@ def _drawn(allowed: Mapping[str, Any], required: set[str], rng: Random) -> dict[
 def _chosen(option: Any, rng: Random) -> Any:
     """A value that BFCL's option allows: an object's members list theirs."""
     if isinstance(option, list):
-        return [_chosen(one, rng) for one in option]
+        return [_chosen(item, rng) for item in option]
     return _drawn(option, set(), rng) if _lists_values(option) else option
 
 
 def _lists_values(option: Any) -> bool:
     """Whether an option is an object whose members list what is allowed; inside one, none is."""
-    return isinstance(option, dict) and all(isinstance(one, list) for one in option.values())
+    return isinstance(option, dict) and all(isinstance(values, list) for values in option.values())
 
 
 Change = Callable[[ToolRow, Calls, Random], object]
@@ -124,8 +124,8 @@ def _rename_function(row: ToolRow, calls: Calls, rng: Random) -> None:
 
 
 def _call_another(row: ToolRow, calls: Calls, rng: Random) -> bool:
-    due = {name for one in row.possible for name in one}
-    others = [one["name"] for one in row.functions if one["name"] not in due]
+    due = {name for call in row.possible for name in call}
+    others = [function["name"] for function in row.functions if function["name"] not in due]
     rng.choice(calls)["name"] = rng.choice(others or [""])
     return bool(others)
 
@@ -151,28 +151,30 @@ def _add_argument(row: ToolRow, calls: Calls, rng: Random) -> None:
 def _exchange(row: ToolRow, calls: Calls, rng: Random) -> bool:
     """Exchange the values of two arguments of a call."""
     arguments = rng.choice(calls)["arguments"]
-    for one, other in zip(arguments, list(arguments)[1:], strict=False):
-        if not (_may_be(arguments[one], row.allowed(other)) or isinstance(arguments[one], dict)):
-            arguments[one], arguments[other] = arguments[other], arguments[one]
+    for first, second in zip(arguments, list(arguments)[1:], strict=False):
+        if not (
+            _may_be(arguments[first], row.allowed(second)) or isinstance(arguments[first], dict)
+        ):
+            arguments[first], arguments[second] = arguments[second], arguments[first]
             return True
     return False
 
 
 def _may_be(value: Any, allowed: Sequence[Any]) -> bool:
-    return value in allowed or any(isinstance(one, dict | list) for one in allowed)
+    return value in allowed or any(isinstance(option, dict | list) for option in allowed)
 
 
 def _exchange_between(row: ToolRow, calls: Calls, rng: Random) -> bool:
     """Exchange an argument's value between two calls of which each has another right one."""
     first, second = calls[0]["arguments"], calls[-1]["arguments"]
-    for one in sorted(first.keys() & second.keys()):
-        changed = {**first, one: second[one]}
+    for shared in sorted(first.keys() & second.keys()):
+        changed = {**first, shared: second[shared]}
         if all(
             any(not _may_be(changed[name], allowed.get(name, ())) for name in changed)
             for due in row.possible
             for allowed in due.values()
         ):
-            first[one], second[one] = second[one], first[one]
+            first[shared], second[shared] = second[shared], first[shared]
             return True
     return False
 
@@ -209,14 +211,16 @@ def _values(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list):
         yield from (("retyped", json.dumps(value)), ("list: one more", value + value[-1:]))
         yield from (("list: one less", value[:-1]), ("list: another order", value[::-1]))
-        below = [(kind, one) for kind, one in _values(value[-1]) if one not in value]
-        yield from (("nested", [*value[:-1], one]) for kind, one in below)
+        below = [(kind, changed) for kind, changed in _values(value[-1]) if changed not in value]
+        yield from (("nested", [*value[:-1], changed]) for kind, changed in below)
     if isinstance(value, dict):
         yield from (("retyped", json.dumps(value)), ("nested: a key more", {**value, "more_": 1}))
         for name in value:
-            others = {key: one for key, one in value.items() if key != name}
+            others = {key: member for key, member in value.items() if key != name}
             yield "nested: a key less", others
-            yield from (("nested", {**value, name: one}) for kind, one in _values(value[name]))
+            yield from (
+                ("nested", {**value, name: changed}) for kind, changed in _values(value[name])
+            )
 
 
 KINDS = (
@@ -243,12 +247,15 @@ def _change_value(kind: str, row: ToolRow, calls: Calls, rng: Random) -> bool:
 def _is_allowed(value: Any, allowed: Sequence[Any]) -> bool:
     """Whether one of the options may be meant; true isn't 1, and members may be optional."""
     if isinstance(value, dict):
-        return value in allowed or any(_is_object(value, one) for one in allowed)
+        return value in allowed or any(_is_object(value, option) for option in allowed)
     if isinstance(value, list):
-        lists = [one for one in allowed if isinstance(one, list) and len(one) == len(value)]
-        pairs = (zip(value, one, strict=True) for one in lists)
-        return any(all(_is_allowed(below, [one]) for below, one in pair) for pair in pairs)
-    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed)
+        lists = [option for option in allowed if isinstance(option, list)]
+        pairs = (zip(value, items, strict=True) for items in lists if len(items) == len(value))
+        return any(all(_is_allowed(below, [item]) for below, item in pair) for pair in pairs)
+    return any(
+        value == option and isinstance(value, bool) == isinstance(option, bool)
+        for option in allowed
+    )
 
 
 def _is_object(value: Mapping[str, Any], option: Any) -> bool:
@@ -277,7 +284,7 @@ def _xml(call: Mapping[str, Any]) -> str:
         for name, value in call["arguments"].items()
     }
     parameters = "".join(
-        f"<parameter={name}>\n{one}\n</parameter>\n" for name, one in texts.items()
+        f"<parameter={name}>\n{text}\n</parameter>\n" for name, text in texts.items()
     )
     return f"<tool_call>\n<function={call['name']}>\n{parameters}</function>\n</tool_call>"
 
@@ -288,12 +295,12 @@ def _llama(call: Mapping[str, Any]) -> str:
 
 FORMATS: Mapping[str, Callable[[Calls], str]] = {
     "Hermes": lambda calls: "\n".join(
-        f"<tool_call>\n{json.dumps(one)}\n</tool_call>" for one in calls
+        f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in calls
     ),
     "Llama": lambda calls: "<|python_tag|>" * bool(calls) + "; ".join(map(_llama, calls)),
     "Mistral": lambda calls: f"[TOOL_CALLS]{json.dumps(calls)}" if calls else "",
     "Mistral with [ARGS]": lambda calls: "".join(
-        f"[TOOL_CALLS]{one['name']}[ARGS]{json.dumps(one['arguments'])}" for one in calls
+        f"[TOOL_CALLS]{call['name']}[ARGS]{json.dumps(call['arguments'])}" for call in calls
     ),
     "pythonic": lambda calls: f"[{', '.join(map(_pythonic, calls))}]",
     "XML": lambda calls: "\n".join(map(_xml, calls)),
