@@ -129,7 +129,9 @@ class Verifier:
 
         UsageError where programs can't be confined.
         """
-        return next(filter(None, (one.isolation_level() for one in self.members.values())), "")
+        return next(
+            filter(None, (member.isolation_level() for member in self.members.values())), ""
+        )
 
 
 _JUDGING = {"quick", "stages", "judge_batch", "judge_within"}
@@ -292,8 +294,8 @@ def reference_columns(verifier: VerifierCallable | None) -> tuple[str, ...]:
     """Return the columns that may hold a row's reference where none is named, by preference."""
     chosen = Verifier() if verifier is None else as_verifier(verifier)
     first, *others = REFERENCE_COLUMNS
-    own = [one.reference_columns for one in (chosen, *chosen.members.values())]
-    return tuple(dict.fromkeys([first, *(name for names in own for name in names), *others]))
+    declared = [verifier.reference_columns for verifier in (chosen, *chosen.members.values())]
+    return tuple(dict.fromkeys([first, *(name for names in declared for name in names), *others]))
 
 
 def _verifier_of_row(verifier: VerifierCallable, columns: Mapping[str, object]) -> Verifier:

@@ -249,7 +249,7 @@ class Verdict(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as plain values, as samples.jsonl and the server hold it."""
-        spans = [{"start": one.start, "end": one.end, "score": one.score} for one in self.spans]
+        spans = [{"start": span.start, "end": span.end, "score": span.score} for span in self.spans]
         return {
             "correct": self.correct,
             "score": None if self.score is None else float(self.score),  # numpy's isn't plain
@@ -274,9 +274,9 @@ class Verdict(Shown):
         shift = len(whole) - len(read) if ends_with else whole.rfind(read) if at is None else at
         is_inside = shift >= 0 or ends_with
         spans = (
-            replace(one, start=one.start + shift, end=one.end + shift)
-            for one in self.spans
-            if is_inside and one.start + shift >= 0
+            replace(span, start=span.start + shift, end=span.end + shift)
+            for span in self.spans
+            if is_inside and span.start + shift >= 0
         )
         return replace(self, spans=tuple(spans))
 
@@ -340,11 +340,11 @@ def references_of(value: object) -> tuple[str, ...]:
     if isinstance(first, Mapping):
         return (json.dumps(value, default=_without_library),)
     alternatives = value if isinstance(value, (list, tuple)) else (value,)
-    for one in alternatives:
-        if one is not None and not isinstance(one, (str, numbers.Number)):
+    for item in alternatives:
+        if item is not None and not isinstance(item, (str, numbers.Number)):
             inside = "" if alternatives is not value else "a list with "
-            raise TypeError(f"{inside}a value of type {type(one).__name__}")
-    return tuple(str(one) for one in alternatives if one is not None and one == one)
+            raise TypeError(f"{inside}a value of type {type(item).__name__}")
+    return tuple(str(item) for item in alternatives if item is not None and item == item)
 
 
 def refuse_object(reference: object) -> None:
@@ -405,9 +405,9 @@ def _is_plain(value: object) -> bool:
 def _as_plain(value: object) -> object:
     """The value with lists for arrays inside it. TypeError for an image, tensor or other object."""
     if isinstance(value, Mapping):
-        return {name: _as_plain(one) for name, one in value.items()}
+        return {name: _as_plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_as_plain(one) for one in value]
+        return [_as_plain(item) for item in value]
     if _is_plain(value):
         return value
     if getattr(value, "ndim", 1) != 1:

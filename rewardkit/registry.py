@@ -156,7 +156,9 @@ class Registry:
                 raise PluginError(
                     f"{source} raised {_described(error)}; repair the plugin"
                 ) from error
-            if not isinstance(offered, Mapping) or not all(isinstance(one, str) for one in offered):
+            if not isinstance(offered, Mapping) or not all(
+                isinstance(name, str) for name in offered
+            ):
                 raise PluginError(
                     f"{source} returns {offered!r}; it must return a mapping from names to offers"
                 )

@@ -124,8 +124,12 @@ def _check_one_run(
     example = next(records[shard] for shard, text in texts.items() if text == majority)
     for shard, record in records.items():
         if texts[shard] != majority:
-            own, other = record["fingerprint"], example["fingerprint"]
-            names = [name for name in sorted({*own, *other}) if own.get(name) != other.get(name)]
+            found, expected = record["fingerprint"], example["fingerprint"]
+            names = [
+                name
+                for name in sorted({*found, *expected})
+                if found.get(name) != expected.get(name)
+            ]
             raise RunMismatch(
                 f"{places[shard]} belongs to another run than the other shards: it differs in "
                 f"{', '.join(names) or 'its command'}. {_remedy(example, shard)}"
@@ -174,7 +178,7 @@ def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> lis
         rows = RunFolder(shard.path).rows().values()
         numbered += [_numbered(shard, row, line) for line, row in enumerate(rows, 1)]
         shard.check_count(len(rows))
-    numbered.sort(key=lambda one: (place[one[2].task], one[:2]))
+    numbered.sort(key=lambda numbered_row: (place[numbered_row[2].task], numbered_row[:2]))
     return [row for _, _, row in numbered]
 
 
@@ -236,8 +240,8 @@ def merge(run: Path) -> RunSummary:
     """
     shards = finished_shards(run)
     folder = RunFolder(run)
-    own = folder.read_record().get("fingerprint")
-    if own and own != shards[0].record["fingerprint"]:
+    stored = folder.read_record().get("fingerprint")
+    if stored and stored != shards[0].record["fingerprint"]:
         raise RunMismatch(f"{run} holds shards and another run; move one of them elsewhere")
     with contextlib.ExitStack() as locks:
         for shard in shards:
@@ -254,11 +258,11 @@ def _tasks(
     folder: RunFolder, record: Mapping[str, Any]
 ) -> tuple[dict[str, Task], dict[str, tuple[str, ...]], dict[str, float | None]]:
     """The installed tasks of a run by name; for each, the columns to group by and the timeout."""
-    records: Mapping[str, Any] = record.get("tasks", {})
-    resolved = {name: resolve_task(folder.path, name, one) for name, one in records.items()}
+    tasks: Mapping[str, Any] = record.get("tasks", {})
+    resolved = {name: resolve_task(folder.path, name, task) for name, task in tasks.items()}
     return (
         {name: task for name, (_, task) in resolved.items() if task is not None},
-        {name: tuple(one.get("group_by", ())) for name, one in records.items()},
+        {name: tuple(task.get("group_by", ())) for name, task in tasks.items()},
         {name: verifiers.timeout for name, (verifiers, _) in resolved.items()},
     )
 
@@ -270,7 +274,9 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
 
     def counted() -> Iterator[CompletionRow]:
         """The rows in the order of the file; none stays in memory."""
-        for _, _, row in heapq.merge(*map(_in_file_order, shards), key=lambda one: one[:2]):
+        for _, _, row in heapq.merge(
+            *map(_in_file_order, shards), key=lambda numbered_row: numbered_row[:2]
+        ):
             tally.add(row, (*group_by[row.task], *filter(None, [cluster])))
             yield row
 

@@ -44,7 +44,9 @@ def choose_isolation(wanted: str = "auto") -> Isolation:
     if wanted not in ("auto", *levels):
         raise UnknownName.among("isolation", wanted, ("auto", *levels))
     reasons = []
-    for level in [one for one in levels if wanted == one or (wanted == "auto" and one != "none")]:
+    for level in [
+        level for level in levels if wanted == level or (wanted == "auto" and level != "none")
+    ]:
         reason = refusal(level)
         if reason is None:
             return level
@@ -196,7 +198,10 @@ class Jail:
         try:
             communicate(jobs)
             outcomes = [job.outcome() for job in jobs]
-            if any((one.ended, one.status) == ("signal", signal.SIGKILL) for one in outcomes):
+            if any(
+                (outcome.ended, outcome.status) == ("signal", signal.SIGKILL)
+                for outcome in outcomes
+            ):
                 self._check_kills()
         except ConfinementError:
             self.close()

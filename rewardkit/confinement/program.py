@@ -86,7 +86,7 @@ def limit(kind: int, amount: int) -> None:
 
 
 def _least(*amounts: int) -> int:
-    finite = [one for one in amounts if one != resource.RLIM_INFINITY]
+    finite = [amount for amount in amounts if amount != resource.RLIM_INFINITY]
     return min(finite, default=resource.RLIM_INFINITY)
 
 
@@ -293,7 +293,7 @@ def _answer(
     except Opaque as error:
         return encode(("opaque", str(error), []))
     except Exception as error:
-        base = next(one for one in type(error).__mro__ if one.__module__ == "builtins")
+        base = next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
         if base is type(error):
             with contextlib.suppress(Opaque):
                 return encode(("raised", base.__name__, list(error.args)))
@@ -331,7 +331,9 @@ def _test(program: Program, arguments: Sequence[str]) -> bytes:
         stand_in: Any = _stand_in(link, name)
         if dot:
             methods = {**vars(solution.get(owner, object)), method: staticmethod(stand_in)}
-            methods = {key: one for key, one in methods.items() if isinstance(one, staticmethod)}
+            methods = {
+                key: value for key, value in methods.items() if isinstance(value, staticmethod)
+            }
             stand_in = type(owner, (), methods)
         solution[owner] = tests[owner] = stand_in
     try:
@@ -410,7 +412,7 @@ async def _asynchronous(values: Iterable[Any]) -> AsyncIterator[Any]:
 def _is_of_program(value: Any) -> bool:
     """Whether a value stands for one of the program's: no test has it if the program is right."""
     codes = [getattr(value, f"{kind}_code", None) for kind in ("gi", "cr", "ag")]
-    return any(one.__code__ in codes for one in (_iterated, _result, _asynchronous))
+    return any(function.__code__ in codes for function in (_iterated, _result, _asynchronous))
 
 
 def _change(mine: Any, changed: Any) -> None:

@@ -104,12 +104,12 @@ def _without_address() -> list[Instruction]:
 
 def _clocks() -> list[Instruction]:
     """The machine's clocks and its own, but not the processor time of other processes."""
-    own = [0, _CLOCK_OF_THREAD, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD]
-    return _argument_in(0, own, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD)
+    clocks = [0, _CLOCK_OF_THREAD, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD]
+    return _argument_in(0, clocks, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD)
 
 
-def listed(kind: str, own: int = OWN) -> list[Instruction]:
-    """Return the filter for the process `own`, of a kind.
+def listed(kind: str, process: int = OWN) -> list[Instruction]:
+    """Return the filter for a process of a kind, whose number is `process`.
 
     A "keeper" may start processes and signal them. "build" may start processes and programs,
     "execute" threads and one program, which takes its place; both see and signal themselves alone.
@@ -122,15 +122,15 @@ def listed(kind: str, own: int = OWN) -> list[Instruction]:
         (_EQUAL, 1, 0, _ARCHITECTURE[MACHINE]),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, 0),
-        *([] if keeper else _itself(own)),
+        *([] if keeper else _itself(process)),
         *_when("open", _opens(1)),
         *_when("openat", _opens(2)),
         *_when("socketpair", _pairs_of_streams()),
         *_when("sendto", _without_address()),
         *[
-            one
+            instruction
             for call in ("clock_gettime", "clock_getres", "clock_nanosleep")
-            for one in _when(call, _clocks())
+            for instruction in _when(call, _clocks())
         ],
         *_when("fcntl", _argument_in(1, _FCNTL)),
         *_when("ioctl", _argument_in(1, _IOCTL)),
@@ -142,15 +142,15 @@ def listed(kind: str, own: int = OWN) -> list[Instruction]:
     ]
 
 
-def lasting(own: int = OWN) -> list[Instruction]:
-    """Return what a keeper's fork, the process `own`, adds to its keeper's filter."""
+def lasting(process: int = OWN) -> list[Instruction]:
+    """Return what a keeper's fork, whose number is `process`, adds to the keeper's filter."""
     denied = [(_EQUAL, 0, 1, number) for number in _known(_KEEPERS)]
     return [
         (_LOAD, 0, 0, 0),
-        *_itself(own),
+        *_itself(process),
         *_when("clone", _clone_flags(_THREAD, _THREAD)),
         *_when("prctl", _argument_in(0, _PRCTL)),
-        *[one for test in denied for one in (test, (_RETURN, 0, 0, _DENY))],
+        *[instruction for test in denied for instruction in (test, (_RETURN, 0, 0, _DENY))],
         (_RETURN, 0, 0, _ALLOW),
     ]
 
@@ -159,9 +159,13 @@ def _known(names: Iterable[str]) -> list[int]:
     return [NUMBERS[name] for name in names if name in NUMBERS]
 
 
-def _itself(own: int) -> list[Instruction]:
+def _itself(process: int) -> list[Instruction]:
     """Signal and see itself, and its group, which has no other process."""
-    return [one for call in _OF_PROCESSES for one in _when(call, _argument_in(0, [own, 0]))]
+    return [
+        instruction
+        for call in _OF_PROCESSES
+        for instruction in _when(call, _argument_in(0, [process, 0]))
+    ]
 
 
 def installer(filters: Sequence[Instruction]) -> Callable[[], None]:
@@ -173,13 +177,13 @@ def installer(filters: Sequence[Instruction]) -> Callable[[], None]:
     program = ctypes.create_string_buffer(code, len(code))
     address = struct.pack("H6xQ", len(filters), ctypes.addressof(program))
     header = ctypes.create_string_buffer(address, len(address))
-    places = [8 * index + 4 for index, one in enumerate(filters) if one[3] == OWN]
+    places = [8 * index + 4 for index, instruction in enumerate(filters) if instruction[3] == OWN]
     words = memoryview(program).cast("B").cast("I")
 
     def install() -> None:
-        own = os.getpid()
+        process = os.getpid()
         for place in places:
-            words[place // 4] = own
+            words[place // 4] = process
         prctl(SET_SECCOMP, 2, ctypes.addressof(header))
 
     return install

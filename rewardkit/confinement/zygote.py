@@ -202,8 +202,10 @@ class Keeper:
     def _start(self) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         prctl(SET_SUBREAPER, 1)
-        own = os.readlink("self", dir_fd=self._processes)
-        children = os.open(f"{own}/task/{own}/children", os.O_RDONLY, dir_fd=self._processes)
+        process = os.readlink("self", dir_fd=self._processes)
+        children = os.open(
+            f"{process}/task/{process}/children", os.O_RDONLY, dir_fd=self._processes
+        )
         self._children = _move_away(children)
         readable, writable = os.pipe()
         self._failure, self._failing = _move_away(readable), _move_away(writable)
@@ -282,8 +284,8 @@ class Keeper:
             self._rules = None
         if confines and landlock.version():
             read = landlock.READ | landlock.EXECUTE
-            own = (self._scratch, read if kind == "execute" else landlock.ALL)
-            rights = [*_rights(self._place.readable, read), own]
+            scratch = (self._scratch, read if kind == "execute" else landlock.ALL)
+            rights = [*_rights(self._place.readable, read), scratch]
             self._rules = _move_away(landlock.ruleset(rights))
         elif confines and kind == "execute":
             namespaces.make_read_only(self._scratch)

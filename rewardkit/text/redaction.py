@@ -79,7 +79,7 @@ def redact(text: str) -> str:
         if len(value) >= SHORTEST and _VARIABLE_NAME.match(name)
     }
     # as it is, in a URL and in JSON
-    forms = [(one, quote(one, safe=""), json.dumps(one)[1:-1]) for one in secrets]
+    forms = [(secret, quote(secret, safe=""), json.dumps(secret)[1:-1]) for secret in secrets]
     for secret in sorted(chain.from_iterable(forms), key=len, reverse=True):
         text = text.replace(secret, f"{MASK}@" if secret.endswith("@") else MASK)
     return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(rf"\1{MASK}@", text))

@@ -203,10 +203,10 @@ def message_reasoning(message: Mapping[str, Any]) -> str:
 def last_turn(turns: object, role: str = "assistant") -> Mapping[str, Any]:
     """The last message of `role`; empty without one."""
     messages = turns if isinstance(turns, (list, tuple)) else ()
-    own = (
-        one for one in reversed(messages) if isinstance(one, Mapping) and one.get("role") == role
-    )
-    return next(own, {})
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and message.get("role") == role:
+            return message
+    return {}
 
 
 QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query", "instruction", "messages")
@@ -221,7 +221,9 @@ def question_in(columns: Mapping[str, object]) -> str:
 
 def chat_text(value: object) -> object:
     """The text of the assistant's last message in a list of messages; another value as it is."""
-    is_chat = isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    is_chat = (
+        isinstance(value, list) and value and all(isinstance(message, Mapping) for message in value)
+    )
     return last_message(value) if is_chat else value
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,11 +36,3 @@ def opened(level: str, *, readable: tuple[str, ...] = (), **options: Any) -> Ite
         isolation = next(one for one in CONFINING if level.startswith(one))
         with Jail(isolation=works(isolation), readable=readable, **options) as open_jail:
             yield open_jail
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds, for a machine may be busy."""
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert condition()

@@ -12,7 +12,8 @@ import pytest
 from rewardkit.confinement import Budget, Jail
 from rewardkit.confinement.jail import _interpreters
 from tests.confinement.hacking_programs import REPOSITORY, SCRIPTS, SOLUTIONS
-from tests.confinement.levels import CONFINING, FIRST_LANDLOCK, eventually, opened
+from tests.confinement.levels import CONFINING, FIRST_LANDLOCK, opened
+from tests.support.processes import descendants_of, wait_until
 
 pytestmark = pytest.mark.slow  # starts processes; some programs use up their time
 
@@ -21,22 +22,6 @@ BUDGET = Budget(
 )
 USUAL = Budget(memory=2**28)
 MOST_SECONDS = 30  # a busy machine may need some; a program that isn't stopped takes longer
-
-
-def processes() -> set[int]:
-    """The processes that this one has started, directly or not, itself among them."""
-    parents: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if fields[0] != "Z":
-            parents[int(folder.name)] = int(fields[1])
-    own = {os.getpid()}
-    while grown := {pid for pid, parent in parents.items() if parent in own} - own:
-        own |= grown
-    return own
 
 
 def traces() -> set[str]:
@@ -63,15 +48,15 @@ def is_in_use(folder: Path) -> bool:
 
 @pytest.fixture(params=[*CONFINING, FIRST_LANDLOCK], scope="module")
 def jail(request: pytest.FixtureRequest) -> Iterator[Jail]:
-    others = processes()  # what earlier tests left
+    others = descendants_of(os.getpid())  # what earlier tests left
     with opened(request.param, budget=USUAL) as jail:
         jail.run("")  # starts the interpreter
-    eventually(lambda: len(processes() - others) <= len(_interpreters))
-    files, started = traces(), processes()
+    wait_until(lambda: len(descendants_of(os.getpid()) - others) <= len(_interpreters))
+    files, started = traces(), descendants_of(os.getpid())
     with opened(request.param, budget=USUAL) as jail:
         yield jail
-    eventually(lambda: processes() <= started)
-    eventually(lambda: traces() <= files)  # another run may just have made a folder
+    wait_until(lambda: descendants_of(os.getpid()) <= started)
+    wait_until(lambda: traces() <= files)  # another run may just have made a folder
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

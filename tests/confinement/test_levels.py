@@ -31,7 +31,14 @@ from rewardkit.confinement.jobs import KeeperSocket
 from rewardkit.confinement.plain import DEEPEST_NESTING, TooLarge, decode, encode
 from rewardkit.errors import ConfinementError, UnknownName
 from tests.confinement.hacking_programs import SEND, TRUNCATE
-from tests.confinement.levels import CONFINING, eventually, works
+from tests.confinement.levels import CONFINING, works
+from tests.support.processes import (
+    children_of,
+    command_line,
+    descendants_of,
+    is_running,
+    wait_until,
+)
 from tests.support.programs import needed
 
 REPOSITORY = Path(__file__).parents[2]
@@ -280,28 +287,6 @@ with Jail(isolation=sys.argv[1], budget=Budget(cpu_seconds=60, wall_seconds=60))
 """
 
 
-def children(pid: int) -> set[int]:
-    try:
-        return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-    except OSError:
-        return set()
-
-
-def descendants(pid: int) -> set[int]:
-    return children(pid).union(*(descendants(child) for child in children(pid)))
-
-
-def living(pid: int) -> set[int]:
-    return {child for child in descendants(pid) if not ended(child)}
-
-
-def ended(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("level", CONFINING)
 def test_nothing_outlives_a_caller_that_is_killed(level: Isolation) -> None:
@@ -310,21 +295,15 @@ def test_nothing_outlives_a_caller_that_is_killed(level: Isolation) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=REPOSITORY) as caller:
         assert caller.stdout is not None
         assert caller.stdout.readline() == b"ready\n"
-        eventually(lambda: len(living(caller.pid)) >= 4)  # also the child, keeper, program
-        started = living(caller.pid)
+        wait_until(lambda: len(descendants_of(caller.pid)) >= 4)  # also the child, keeper, program
+        started = descendants_of(caller.pid)
         (forked,) = (pid for pid in started if b"os.fork()" in command_line(pid))
         caller.kill()
     try:
-        eventually(lambda: all(ended(pid) for pid in started - {forked}))
+        wait_until(lambda: not any(is_running(pid) for pid in started - {forked}))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(forked, signal.SIGKILL)
-
-
-def command_line(pid: int) -> bytes:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
 
 
 @pytest.mark.slow
@@ -332,15 +311,14 @@ def command_line(pid: int) -> bytes:
 def test_a_killed_interpreter_is_replaced(level: Isolation) -> None:
     with Jail(isolation=works(level)) as jail:
         jail.run("")
-        (interpreter,) = (pid for pid in children(os.getpid()) if is_interpreter(pid, level))
+        arguments = f"\0{level}\0[]\0{{}}\0".encode()
+        (interpreter,) = (
+            pid for pid in children_of(os.getpid()) if command_line(pid).endswith(arguments)
+        )
         os.kill(interpreter, signal.SIGKILL)
-    eventually(lambda: ended(interpreter))
+    wait_until(lambda: not is_running(interpreter))
     with Jail(isolation=level) as jail:
         assert jail.run("print(1)").stdout == b"1\n"
-
-
-def is_interpreter(pid: int, level: str) -> bool:
-    return command_line(pid).endswith(f"\0{level}\0[]\0{{}}\0".encode())
 
 
 @pytest.mark.slow
@@ -386,10 +364,10 @@ def ticks(pid: int) -> int:
 def test_an_interrupt_closes_the_jail() -> None:
     with Jail(budget=Budget(cpu_seconds=60, wall_seconds=60)) as jail:
         jail.run("")
-        before = living(os.getpid())
+        before = descendants_of(os.getpid())
 
         def interrupt() -> None:
-            eventually(lambda: any(ticks(pid) > 10 for pid in living(os.getpid()) - before))
+            wait_until(lambda: any(ticks(pid) > 10 for pid in descendants_of(os.getpid()) - before))
             os.kill(os.getpid(), signal.SIGINT)
 
         threading.Thread(target=interrupt).start()

@@ -316,3 +316,84 @@ def outcome(verdict: Verdict) -> str:
     if verdict.correct is None:
         return UNJUDGED
     return RIGHT if verdict.failure is None else verdict.failure.value
+
+
+@dataclass(frozen=True)
+class Always:
+    """Misbehaves whatever the text."""
+
+    name: str
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return MISBEHAVIOUR[self.name][0]()  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class AlwaysQuickly(Always):
+    """The same, in the caller's process."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        return Verdict.of(self(text, sample))
+
+
+PERFECT = "the perfect reply"
+
+
+def needs_the_perfect_reply(text: str, sample: Sample) -> bool:
+    if text != PERFECT:
+        raise ValueError(text)
+    return True
+
+
+def after_thinking(text: str, sample: Sample) -> bool:
+    return text.split("</think>")[1].strip() == sample.reference
+
+
+def whole_number(text: str, sample: Sample) -> bool:
+    return text == str(int(sample.reference))
+
+
+def unreadable(text: str, sample: Sample) -> Verdict:
+    if text == "bad":
+        raise ValueError(text)
+    return Verdict.unjudged("the reference can't be read")
+
+
+@dataclass(frozen=True)
+class OnceOnly:
+    """Crashes on the first text that it sees."""
+
+    flag: str
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        if not os.path.exists(self.flag):
+            open(self.flag, "x").close()
+            os._exit(1)
+        return text == sample.reference
+
+
+class DecidesReferences:
+    """Decides references in the caller's process; any other text needs a worker."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        return Verdict.right() if sample.reference in text else None
+
+
+class NeedsMemory(DecidesReferences):
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return len(bytearray(2**26)) > 0
+
+
+class BrokenInWorkers(DecidesReferences):
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        raise ImportError("libfortran.so.9: cannot open shared object file")
+
+
+class BrokenHere:
+    """Works in workers alone: in the caller's process every text crashes."""
+
+    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
+        raise KeyError(text)
+
+    def __call__(self, text: str, sample: Sample, /) -> bool:
+        return text == sample.reference

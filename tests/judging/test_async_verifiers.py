@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,6 @@ TOGETHER = 32
 
 inside: dict[str, int] = {"now": 0, "most": 0}
 opened: list[asyncio.Event] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
 
 
 async def meet(text: str, sample: Sample) -> bool:

@@ -6,8 +6,7 @@ import inspect
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,82 +25,57 @@ from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Completion
 from rewardkit.trainers import reward_func, reward_funcs
 from rewardkit.verifiers.math import Math
-from rewardkit.verifiers.rubric import Rubric
-from tests.judging.crashing import (
+from tests.judging.misbehaviour import (
     PERFECT,
-    CrashesOn,
+    REFERENCE,
+    Always,
+    AlwaysQuickly,
+    BrokenHere,
+    BrokenInWorkers,
     NeedsMemory,
     OnceOnly,
-    Quickly,
-    QuicklyUnreachable,
     after_thinking,
-    length,
+    misbehaving,
     needs_the_perfect_reply,
-    unreachable,
     unreadable,
     whole_number,
 )
 
 pytestmark = pytest.mark.slow
 
-REFERENCE = "4"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
-
-
+BAD = "an IndexError"
 IN_PROCESS = [
-    "raises",
-    "raises a class of its own",
-    "recursion",
-    "exits",
-    "not a number",
-    "over 1",
-    "text",
+    *(BAD, "an exception whose text raises", "a SystemExit", "recursion without end"),
+    *("not a number", "more than 1", "text"),
 ]
-FORMS = [
-    *IN_PROCESS,
-    "out of memory",
-    "is killed",
-    "ends at once",
-    "huge reply",
-    "unpicklable reply",
-    "garbage on its channel",
-    "nothing",
+IN_WORKERS = [
+    *("None", "out of memory", "kills itself", "exit status 0", "a message of 100 MB"),
+    *("a function as message", "garbage as a reply"),
 ]
 
 
-def verdict_of(verifier: VerifierCallable, text: str = "bad") -> Verdict:
+def verdict_of(verifier: VerifierCallable, text: str = BAD) -> Verdict:
     return judge(verifier, text, Sample(REFERENCE))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_the_text_is_to_blame_where_a_control_does_not_crash(form: str) -> None:
-    verdict = verdict_of(CrashesOn(form))
-    assert (verdict.correct, verdict.score, verdict.failure) == (False, 0.0, Failure.CRASHED)
-    assert verdict.message
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_verifier_is_to_blame_where_every_control_crashes(form: str) -> None:
-    verdict = verdict_of(CrashesOn(form, always=True))
+@pytest.mark.parametrize(
+    "verifier", [*map(Always, IN_PROCESS + IN_WORKERS), *map(AlwaysQuickly, IN_PROCESS)], ids=str
+)
+def test_the_verifier_is_to_blame_where_every_control_crashes(verifier: VerifierCallable) -> None:
+    verdict = verdict_of(verifier)
     assert (verdict.correct, verdict.failure) == (None, Failure.ERROR)
     assert verdict.message
 
 
-@pytest.mark.parametrize("form", IN_PROCESS)
-def test_the_quick_path_decides_alike(form: str) -> None:
-    assert verdict_of(Quickly(form)).failure is Failure.CRASHED
-    assert verdict_of(Quickly(form, always=True)).correct is None
-    assert verdict_of(Quickly(form), REFERENCE).correct is True
-
-
-def test_the_message_names_the_exception() -> None:
-    message = verdict_of(CrashesOn("raises")).message
-    assert message == "the verifier raised IndexError: list index out of range"
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (BAD, "the verifier raised IndexError: list index out of range"),
+        ("Unavailable", "the verifier is unavailable: Unavailable: no connection"),
+    ],
+)
+def test_the_message_names_the_exception(name: str, message: str) -> None:
+    assert verdict_of(misbehaving, name).message == message
 
 
 @pytest.mark.parametrize(
@@ -126,18 +100,11 @@ def test_a_reference_that_crashes_the_verifier_leaves_every_text_unjudged() -> N
 
 
 def test_a_control_that_is_unjudged_blames_nobody() -> None:
-    assert verdict_of(unreadable).correct is None
+    assert verdict_of(unreadable, "bad").correct is None
 
 
 def test_a_text_is_judged_once_more_before_it_is_blamed(tmp_path: Path) -> None:
     assert verdict_of(OnceOnly(str(tmp_path / "flag")), REFERENCE).correct is True
-
-
-@pytest.mark.parametrize("verifier", [unreachable, QuicklyUnreachable()])
-def test_what_is_unavailable_is_no_text_s_fault(verifier: VerifierCallable) -> None:
-    verdict = verdict_of(verifier)
-    assert verdict.correct is None
-    assert "no connection to the judge" in verdict.message
 
 
 def perfect(sample: Sample) -> str:
@@ -153,16 +120,8 @@ def test_a_task_s_perfect_reply_is_its_control() -> None:
     assert judge(needs_the_perfect_reply, "bad", sample).correct is None
     verdict = judge(needs_the_perfect_reply, "bad", sample, control=perfect)
     assert verdict.failure is Failure.CRASHED
-    by_reference = judge(CrashesOn("raises"), "bad", sample, control=broken)
+    by_reference = judge(misbehaving, BAD, sample, control=broken)
     assert by_reference.failure is Failure.CRASHED
-
-
-@pytest.mark.parametrize("form", ["raises", "not a number", "ends at once"])
-def test_a_rubric_s_other_parts_keep_their_scores(form: str) -> None:
-    parts: dict[str, VerifierCallable] = {"answer": CrashesOn(form), "length": length}
-    verdict = verdict_of(Rubric(parts, {"answer": 3.0, "length": 1.0}, decides="answer"))
-    assert (verdict.correct, verdict.failure) == (False, Failure.CRASHED)
-    assert dict(verdict.parts) == {"answer": 0.0, "length": 0.5}
 
 
 # through every door
@@ -193,29 +152,27 @@ class CrashTask:
 
 
 def by_verify() -> list[float | None]:
-    return [
-        rewardkit.verify(CrashesOn("raises"), text, REFERENCE).score for text in ("bad", REFERENCE)
-    ]
+    return [rewardkit.verify(misbehaving, text, REFERENCE).score for text in (BAD, REFERENCE)]
 
 
 def by_verify_batch() -> list[float | None]:
-    verdicts = rewardkit.verify_batch(CrashesOn("raises"), ["bad", REFERENCE], [REFERENCE] * 2)
+    verdicts = rewardkit.verify_batch(misbehaving, [BAD, REFERENCE], [REFERENCE] * 2)
     return [verdict.score for verdict in verdicts]
 
 
 def by_reward_func() -> list[float | None]:
-    return reward_func(CrashesOn("raises"))(["bad", REFERENCE], reference=[REFERENCE] * 2)
+    return reward_func(misbehaving)([BAD, REFERENCE], reference=[REFERENCE] * 2)
 
 
 def by_reward_funcs() -> list[float | None]:
     functions, _ = reward_funcs(CrashTask())
-    return functions[0](["bad", PERFECT], reference=[REFERENCE] * 2)
+    return functions[0]([BAD, PERFECT], reference=[REFERENCE] * 2)
 
 
 def by_evaluation() -> list[float | None]:
     task = CrashTask()
     judges = TaskVerifiers(task.verifier(), task.flexible(), task.perfect)
-    texts = [Completion("bad"), Completion(PERFECT)]
+    texts = [Completion(BAD), Completion(PERFECT)]
     sample = Sample(REFERENCE)
     rows = judged_rows([generated("t", sample, 0, text, judges) for text in texts])
     assert [row.flexible and row.flexible.correct for row in rows] == [False, True]
@@ -225,9 +182,9 @@ def by_evaluation() -> list[float | None]:
 def by_score() -> list[float | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "completions.jsonl"
-        rows = [{"completion": text, "reference": REFERENCE} for text in ("bad", REFERENCE)]
+        rows = [{"completion": text, "reference": REFERENCE} for text in (BAD, REFERENCE)]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        verifiers = TaskVerifiers(CrashesOn("raises"), None)
+        verifiers = TaskVerifiers(misbehaving, None)
         job = FileJob(source=open_source(file), name="t", verifiers=verifiers)
         score(ScorePlan(job, {}, Path(folder) / "out"), Reporter())
         return [row.verdict.score for row in read_samples(Path(folder) / "out")]
@@ -237,12 +194,12 @@ class CrashPlugin:
     @staticmethod
     @rewardkit.hookimpl
     def rewardkit_verifiers() -> dict[str, VerifierCallable]:
-        return {"crashing": CrashesOn("raises")}
+        return {"crashing": misbehaving}
 
 
 def by_a_plugin() -> list[float | None]:
     verifier = rewardkit.Registry(CrashPlugin).verifier("crashing")
-    return [rewardkit.verify(verifier, text, REFERENCE).score for text in ("bad", REFERENCE)]
+    return [rewardkit.verify(verifier, text, REFERENCE).score for text in (BAD, REFERENCE)]
 
 
 @pytest.mark.parametrize(
@@ -259,31 +216,6 @@ def by_a_plugin() -> list[float | None]:
 )
 def test_every_door_blames_the_text(door: Callable[[], list[float | None]]) -> None:
     assert door() == [0.0, 1.0]
-
-
-# a broken place: the control is judged where the text crashed
-
-
-@dataclass(frozen=True)
-class BrokenInWorkers:
-    """Decides references quickly; what needs a worker crashes there, whatever the text."""
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        return Verdict.right() if sample.reference in text else None
-
-    def __call__(self, text: str, sample: Sample, /) -> bool:
-        raise ImportError("libfortran.so.9: cannot open shared object file")
-
-
-@dataclass(frozen=True)
-class BrokenHere:
-    """Works in workers alone: in the caller's process every text crashes."""
-
-    def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        raise KeyError(text)
-
-    def __call__(self, text: str, sample: Sample, /) -> bool:
-        return text == sample.reference
 
 
 @pytest.mark.parametrize("verifier", [BrokenInWorkers(), BrokenHere()])

@@ -17,7 +17,6 @@ from rewardkit.available_resources import available_cores
 from rewardkit.judging import (
     JudgingOptions,
     LimitCounts,
-    close_pools,
     judge_many,
     take_limit_counts,
 )
@@ -26,12 +25,6 @@ from rewardkit.judging.deadline import Deadline, LimitPassed, ProcessTime, proce
 pytestmark = pytest.mark.slow
 
 TIMEOUT = 1.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
 
 
 @pytest.fixture(params=[0, 3], ids=["idle", "three busy loops a core"])

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from rewardkit import Failure, Sample
 from rewardkit.available_resources import killed_for_memory
 from rewardkit.errors import JudgingError
-from rewardkit.judging import close_pools, judge, worker_handle
+from rewardkit.judging import judge, worker_handle
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +54,6 @@ TOO_LITTLE = {
     "stack": ("ulimit -s 1024", "stack (ulimit -s)"),
     "descriptors": ("ulimit -n 6", "Too many open files"),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
 
 
 def answer_under(setting: str, *wrapper: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,6 @@ from rewardkit.judging.frames import FrameChannel
 from rewardkit.judging.worker_environment import worker_environment
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
 
 
 @dataclass(frozen=True)

@@ -30,71 +30,27 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     close_pools()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "HF_TOKEN",
-        "OPENAI_API_KEY",
-        "WANDB_API_KEY",
-        "OPENAIAPIKEY",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "PGPASSWORD",
-        "DB_PASS",
-        "MYSQL_PWD_PASSWD",
-        "GITHUB_PAT",
-        "SSH_AUTH_SOCK",
-        "my_token",
-        "KEY",
-        "DATABASE_URL",
-        "SENTRY_DSN",
-        "SLACK_WEBHOOK_URL",
-        "DISCORD_WEBHOOK",
-        "AZURE_STORAGE_CONNECTION_STRING",
-        "AzureWebJobsConnectionString",
-        "REDIS_TLS_URL",
-        "MONGODB_URI",
-        "SQLALCHEMY_DATABASE_URI",
-        "CLOUDAMQP_URL",
-        "CELERY_BROKER_URL",
-        "MYSQL_PWD",
-        "SESSION_COOKIE",
-        "VAULT_JWT",
-        "AZURE_BLOB_SAS",
-    ],
-)
+SECRETS = """
+    HF_TOKEN OPENAI_API_KEY WANDB_API_KEY OPENAIAPIKEY AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
+    AZURE_CLIENT_SECRET GOOGLE_APPLICATION_CREDENTIALS PGPASSWORD DB_PASS MYSQL_PWD_PASSWD
+    GITHUB_PAT SSH_AUTH_SOCK my_token KEY DATABASE_URL SENTRY_DSN SLACK_WEBHOOK_URL
+    DISCORD_WEBHOOK AZURE_STORAGE_CONNECTION_STRING AzureWebJobsConnectionString REDIS_TLS_URL
+    MONGODB_URI SQLALCHEMY_DATABASE_URI CLOUDAMQP_URL CELERY_BROKER_URL MYSQL_PWD
+    SESSION_COOKIE VAULT_JWT AZURE_BLOB_SAS
+"""
+OTHERS = """
+    HOME PATH PWD OLDPWD PYTHONPATH TOKENIZERS_PARALLELISM KEYBOARD_LAYOUT HF_HOME COMPASS
+    MONKEY AUTHOR LD_LIBRARY_PATH CUDA_VISIBLE_DEVICES OPENAI_BASE_URL HF_ENDPOINT
+    DBUS_SESSION_BUS_ADDRESS XDG_SESSION_ID MLFLOW_TRACKING_URI PGHOST DATABASE_NAME PWDEBUG
+"""
+
+
+@pytest.mark.parametrize("name", SECRETS.split())
 def test_secrets_are_known_by_their_names(name: str) -> None:
     assert looks_secret(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "HOME",
-        "PATH",
-        "PWD",
-        "OLDPWD",
-        "PYTHONPATH",
-        "TOKENIZERS_PARALLELISM",
-        "KEYBOARD_LAYOUT",
-        "HF_HOME",
-        "COMPASS",
-        "MONKEY",
-        "AUTHOR",
-        "LD_LIBRARY_PATH",
-        "CUDA_VISIBLE_DEVICES",
-        "OPENAI_BASE_URL",
-        "HF_ENDPOINT",
-        "DBUS_SESSION_BUS_ADDRESS",
-        "XDG_SESSION_ID",
-        "MLFLOW_TRACKING_URI",
-        "PGHOST",
-        "DATABASE_NAME",
-        "PWDEBUG",
-    ],
-)
+@pytest.mark.parametrize("name", OTHERS.split())
 def test_other_variables_stay(name: str) -> None:
     assert not looks_secret(name)
 

@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,42 +32,18 @@ from rewardkit.judging import (
 from rewardkit.judging.pool import Pool, PoolKey
 from rewardkit.verifiers.judge import use
 from rewardkit.verifiers.rubric import Rubric
-from tests.support.processes import children_of, wait_until
+from tests.judging.misbehaviour import misbehaving
+from tests.support.processes import children_of, is_running, the_fork_server, wait_until
 
 pytestmark = pytest.mark.slow
 
 DEADLINE = 0.5
 OPTIONS = JudgingOptions(timeout=DEADLINE)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_left() -> Iterator[None]:
-    yield
-    close_pools()
-
-
-def costly(text: str, sample: Sample) -> bool:
-    """Do what the text says, as a hostile completion would make a verifier do."""
-    if text == "spin":
-        while True:
-            pass
-    if text == "hold the lock":
-        return bool(9 ** (9**9) % 2 + 10**10**9 % 7)
-    if text == "sleep":
-        time.sleep(60)
-    if text == "memory":
-        return len(bytearray(10**10)) > 0
-    if text == "recurse":
-        return costly(text, sample)
-    if text == "die":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if text == "raise":
-        raise KeyError("a bug in the verifier")
-    return text == sample.reference
+SPINS, DIES = "computes for ever", "a segmentation fault"
 
 
 def hang() -> Verdict:
-    return judge(costly, "hold the lock", Sample("x"), OPTIONS)
+    return judge(misbehaving, "holds the interpreter's lock", Sample("x"), OPTIONS)
 
 
 def in_main_thread() -> Verdict:
@@ -92,51 +68,35 @@ def test_the_deadline_holds(place: Callable[[], Verdict]) -> None:
     assert place().failure is Failure.TIMEOUT
 
 
-@pytest.mark.parametrize(
-    ("text", "correct", "failure"),
-    [
-        ("spin", False, Failure.TIMEOUT),
-        ("sleep", False, Failure.TIMEOUT),
-        ("memory", False, Failure.CRASHED),
-        ("recurse", False, Failure.CRASHED),
-        ("die", False, Failure.CRASHED),
-        ("raise", False, Failure.CRASHED),
-    ],
-)
-def test_a_text_that_costs_too_much_or_crashes_the_verifier_is_wrong(
-    text: str, correct: bool | None, failure: Failure
-) -> None:
-    verdict = judge(costly, text, Sample("x"), OPTIONS)
-    assert (verdict.correct, verdict.failure) == (correct, failure)
-    assert verdict.message
-
-
 def test_the_other_texts_keep_their_verdicts() -> None:
     texts = [f"{i}" for i in range(60)]
-    texts[7], texts[20], texts[33] = "spin", "die", "memory"
+    texts[7], texts[20], texts[33] = SPINS, DIES, "out of memory"
     items = [(text, Sample("5" if i % 2 else text)) for i, text in enumerate(texts)]
-    verdicts = judge_many(costly, items, JudgingOptions(timeout=DEADLINE, workers=2))
+    verdicts = judge_many(misbehaving, items, JudgingOptions(timeout=DEADLINE, workers=2))
     for i, (text, verdict) in enumerate(zip(texts, verdicts, strict=True)):
         if text.isdigit():
             assert verdict.correct is (not i % 2 or text == "5"), text
         else:
-            assert verdict.failure is (Failure.TIMEOUT if text == "spin" else Failure.CRASHED)
+            assert verdict.failure is (Failure.TIMEOUT if text == SPINS else Failure.CRASHED)
 
 
 def short(text: str, sample: Sample) -> float:
     return 0.5
 
 
-@pytest.mark.parametrize("text", ["spin", "die", "memory", "recurse"])
+@pytest.mark.parametrize(
+    "text",
+    [SPINS, DIES, "out of memory", "recursion without end", "an IndexError", "not a number"],
+)
 def test_a_rubric_s_parts_that_were_decided_keep_their_scores(text: str) -> None:
     weights = {"answer": 3.0, "short": 1.0}
-    judges = Rubric({"answer": costly, "short": short}, weights, decides="answer")
+    judges = Rubric({"answer": misbehaving, "short": short}, weights, decides="answer")
     verdicts = judge_many(judges, [(text, Sample("x")), ("x", Sample("x"))], OPTIONS)
     assert [dict(verdict.parts) for verdict in verdicts] == [
         {"answer": 0.0, "short": 0.5},
         {"answer": 1.0, "short": 0.5},
     ]
-    failure = Failure.TIMEOUT if text == "spin" else Failure.CRASHED
+    failure = Failure.TIMEOUT if text == SPINS else Failure.CRASHED
     assert (verdicts[0].correct, verdicts[0].failure) == (False, failure)
     assert verdicts[0].score == 0.125
 
@@ -161,26 +121,26 @@ def test_many_batches_leave_nothing_behind() -> None:
         return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
 
     options = JudgingOptions(timeout=DEADLINE, workers=1)
-    texts = ["x", "y", "die"]
+    texts = ["x", "y", DIES]
     items = [(text, Sample("x")) for text in texts]
-    judge_many(costly, items, options)
+    judge_many(misbehaving, items, options)
     before = resources()
     for number in range(300):
         some = items if number % 50 == 0 else items[:2]
-        assert judge_many(costly, some, options)[0].correct
+        assert judge_many(misbehaving, some, options)[0].correct
     wait_until(lambda: all(map(operator.le, resources(), before)))  # a thread may end a bit later
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_verdicts_do_not_depend_on_the_number_of_workers(workers: int) -> None:
     items = [(str(i), Sample(str(i % 3))) for i in range(50)]
-    verdicts = judge_many(costly, items, JudgingOptions(workers=workers))
+    verdicts = judge_many(misbehaving, items, JudgingOptions(workers=workers))
     assert [verdict.correct for verdict in verdicts] == [i == i % 3 for i in range(50)]
 
 
 def test_many_threads_share_the_workers() -> None:
     def one(i: int) -> bool | None:
-        return judge(costly, str(i), Sample("4")).correct
+        return judge(misbehaving, str(i), Sample("4")).correct
 
     with ThreadPoolExecutor(16) as executor:
         assert list(executor.map(one, range(64))) == [i == 4 for i in range(64)]
@@ -225,6 +185,14 @@ def test_a_bounded_verifier_stays_in_this_process() -> None:
     assert judge(Here(), str(os.getpid()), Sample("")).correct
 
 
+def output_of(folder: Path, source: str) -> str:
+    """What a script prints."""
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(source))
+    command = [sys.executable, str(script)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
 SCRIPT = """
     import rewardkit
 
@@ -239,12 +207,7 @@ SCRIPT = """
 
 
 def test_an_unguarded_script_works(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.split("\n")[:2] == ["[True, False, True]", "True"]
+    assert output_of(tmp_path, SCRIPT) == "[True, False, True]\nTrue\n"
 
 
 SPAWNING_SCRIPT = """
@@ -264,12 +227,7 @@ SPAWNING_SCRIPT = """
 
 
 def test_a_spawned_child_judges_with_a_verifier_of_the_script(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent(SPAWNING_SCRIPT))
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stdout == "[True, False]\n"
+    assert output_of(tmp_path, SPAWNING_SCRIPT) == "[True, False]\n"
 
 
 def test_no_worker_outlives_a_killed_caller(tmp_path: Path) -> None:
@@ -294,14 +252,7 @@ def test_no_worker_outlives_a_killed_caller(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     worker = int(pid_file.read_text())
-    wait_until(lambda: not running(worker))
-
-
-def running(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
+    wait_until(lambda: not is_running(worker))
 
 
 def test_a_fork_server_that_is_killed_amid_a_batch_is_replaced(tmp_path: Path) -> None:
@@ -321,12 +272,12 @@ def test_a_fork_server_that_is_killed_amid_a_batch_is_replaced(tmp_path: Path) -
 
 def test_a_fork_server_that_is_killed_between_batches_is_replaced() -> None:
     close_pools()
-    assert judge(costly, "x", Sample("x")).correct is True
-    (server,) = children_of(os.getpid(), "judging.worker")
+    assert judge(misbehaving, "x", Sample("x")).correct is True
+    server = the_fork_server()
     for pid in children_of(server):
         os.kill(pid, signal.SIGKILL)
     os.kill(server, signal.SIGKILL)
-    assert judge(costly, "x", Sample("x")).correct is True
+    assert judge(misbehaving, "x", Sample("x")).correct is True
 
 
 def test_threads_that_wait_for_a_worker_go_on_when_the_fork_server_is_killed() -> None:
@@ -345,7 +296,7 @@ def test_workers_that_are_killed_while_idle_cost_no_text_its_verdict() -> None:
     close_pools()
     options = JudgingOptions(workers=3)
     assert all(verdict.correct for verdict in judge_many(wait, [("x", Sample("x"))] * 6, options))
-    (server,) = children_of(os.getpid(), "judging.worker")
+    server = the_fork_server()
     workers = children_of(server)
     assert len(workers) == 3
     for pid in workers:
@@ -360,7 +311,7 @@ def test_a_worker_that_an_earlier_text_has_stopped_is_replaced(
     close_pools()
     options = JudgingOptions(workers=1)
     assert judge(wait, "x", Sample("x"), options).correct is True
-    (server,) = children_of(os.getpid(), "judging.worker")
+    server = the_fork_server()
     (worker,) = children_of(server)
     os.kill(worker, signal.SIGSTOP)
     text = "x" * 10**6  # more than a socket holds
@@ -389,23 +340,23 @@ def test_a_request_to_fork_that_the_fork_server_does_not_answer_is_sent_to_anoth
         return ours
 
     monkeypatch.setattr(Pool, "_request", killed_before_it_answers)
-    assert judge(costly, "x", Sample("x")).correct is True
+    assert judge(misbehaving, "x", Sample("x")).correct is True
     for connection in silent:
         connection.close()
 
 
 def test_a_forked_child_judges_with_workers_of_its_own() -> None:
-    judge(costly, "x", Sample("x"))
+    judge(misbehaving, "x", Sample("x"))
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        verdict = judge(costly, "y", Sample("y"))
+        verdict = judge(misbehaving, "y", Sample("y"))
         os.write(write, b"right" if verdict.correct else b"wrong")
         close_pools()
         os._exit(0)
     os.waitpid(pid, 0)
     assert os.read(read, 5) == b"right"
-    assert judge(costly, "z", Sample("z")).correct
+    assert judge(misbehaving, "z", Sample("z")).correct
 
 
 def test_a_child_that_is_forked_while_a_thread_counts_can_count() -> None:
@@ -440,7 +391,6 @@ def test_an_interrupt_of_a_thread_that_waits_for_a_worker_wakes_the_others(
     [
         ({"completions": ["a"], "references": []}, "1 completions, 0 references"),
         ({"completions": ["a"], "references": ["a"], "workers": 0}, "workers is 0"),
-        ({"completions": ["a"], "references": ["a"], "timeout": 0}, "timeout is 0"),
         ({"completions": ["a", "b"], "references": ["a", 4]}, "reference 1 is 4, of type int"),
         ({"completions": [None], "references": ["a"]}, "the completion is None, of type NoneType"),
         ({"completions": [[{"content": "a"}]], "references": ["a"]}, "of type list; pass text"),
