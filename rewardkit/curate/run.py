@@ -165,7 +165,7 @@ def read_settings(path: Path) -> Settings:
 def curate(
     settings: Settings, output_dir: Path, reporter: Reporter | None = None, spread: Any = None
 ) -> Curated:
-    """TaskJudge what isn't judged yet, decide on each problem, and write the output folder.
+    """Judge what isn't judged yet, decide on each problem, and write the output folder.
 
     The folder gets kept.parquet, dropped.parquet with `reasons`, and curate.toml, which repeats it;
     completions of a file are judged into its folder `scored`. A person's decisions in its

@@ -1,4 +1,4 @@
-"""The one boundary through which every verifier is called."""
+"""Call verifiers: every verdict comes from here, within its limits."""
 
 from rewardkit.judging.crashes import Control
 from rewardkit.judging.deadline import LimitCounts, take_limit_counts

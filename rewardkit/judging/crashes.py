@@ -1,8 +1,8 @@
-"""The outcome of one verifier call, a verdict or a crash; and whose fault a crash is.
+"""The outcome of a verifier call, a verdict or a crash, and who is to blame for a crash.
 
-A verifier that raises on one text must not leave it unjudged: a model could learn to escape its
-grade. So a control text, which must work, is judged with the same sample in the same place. Where
-the control gets a verdict, the text is to blame; where it crashes too, the verifier is.
+A text that crashes the verifier must not stay unjudged: a model could learn to escape its grade. So
+the verifier also judges a control text, which must work, with the same sample in the same place. If
+the control gets a verdict, the text is to blame; if the control crashes too, the verifier is.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ TextAndSample = tuple[str, Sample]
 class Crash:
     """A verifier raised, or ended its worker. It isn't decided yet who is to blame.
 
-    `partial` is the last verdict of a verifier in stages before it crashed; `seconds` is what the
-    call took; `in_worker` is False where the caller's own process ran the verifier. `alone`: other
-    texts may have caused it, by ending the process or using up its memory. `used_up`: the machine
-    had no memory left, for which the kernel has killed processes meanwhile, or no processes.
+    `partial` is the last verdict of a verifier in stages before the crash. `seconds` is the time of
+    the call. `in_worker` is False if the caller's process ran the verifier. `alone`: the text must
+    be judged alone, because other texts may have ended the process or used up its memory.
+    `used_up`: the machine had no memory or no processes left.
     """
 
     message: str
@@ -113,7 +113,7 @@ JudgeBatch = Callable[[Sequence[TextAndSample], Sequence[float]], list[VerdictOr
 """Gives the outcomes of items, each within its seconds."""
 
 AGAIN = 0.25
-"""A text that is judged again has what is left of its deadline, and at least this share of it."""
+"""The least share of its deadline that a text has when it is judged again."""
 
 USUAL_FORM = (
     "<think>\n{0}\n</think>\n<reasoning>\n{0}\n</reasoning>\n"
@@ -132,9 +132,9 @@ def settle_crashes(
 ) -> dict[int, Verdict]:
     """Return the verdicts on the items that crashed, by their index.
 
-    Each is judged once more first. A text that crashes again is wrong where a control text gets a
-    verdict; where none does, it is unjudged. `judge` runs the verifier where the crashes happened,
-    in new processes.
+    Each item is judged once more first. If the text crashes the verifier again, the text is wrong
+    if a control text gets a verdict, and unjudged if none does. `judge` runs the verifier where the
+    crashes happened, in new processes.
     """
     left = [max(allowed - crash.seconds, AGAIN * allowed) for crash in crashes.values()]
     again = judge([items[index] for index in crashes], left)
@@ -161,7 +161,7 @@ def settle_crashes(
 
 
 def _known(outcome: VerdictOrCrash) -> Verdict | None:
-    """The verdict that is certain, if any: a deadline says nothing about a crash."""
+    """The verdict that settles a crash, if any. A timeout settles nothing."""
     if isinstance(outcome, Crash):
         used_up = f"{outcome.message}; the machine's resources are used up"
         return Verdict.unjudged(used_up) if outcome.used_up else None
@@ -169,7 +169,7 @@ def _known(outcome: VerdictOrCrash) -> Verdict | None:
 
 
 def _with_control(sample: Sample, text: str) -> Sample:
-    """The sample where the model wrote the control text instead: no call, another conversation."""
+    """The sample as if the model had written the control text: without calls of tools."""
     columns = {name: value for name, value in sample.columns.items() if name != "tool_calls"}
     if isinstance(columns.get("conversation"), list):
         columns["conversation"] = [{"role": "assistant", "content": text}]

@@ -1,8 +1,8 @@
 """Deadlines of verifier calls.
 
-A deadline counts the verifier's own time: what it computes and what it sleeps. The time for which
-the machine doesn't let it run doesn't count, up to a backstop by the clock. On an idle machine the
-two are the same.
+A deadline counts the verifier's time: the time in which it computes or sleeps. The time in which
+the verifier waits for a processor doesn't count, up to a backstop by the clock. On an idle machine
+both are the same.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ ALMOST = 0.95
 
 
 GRACE = 1.15
-"""How many times its deadline an async verdict may take before its worker is ended: the event loop
-ends the verdict alone before."""
+"""An async verdict may take this many times its deadline before its worker is ended. The event loop
+has cancelled the verdict before."""
 
 
 @dataclass
@@ -131,7 +131,7 @@ class LimitPassed(Exception):
 
 
 class Deadline:
-    """The limits of one call: `allowed` seconds of its own time, `backstop` seconds by the clock.
+    """The limits of a call: `allowed` seconds of a worker's time, `backstop` seconds by the clock.
 
     `before` is the worker's time when the call started.
     """
@@ -149,7 +149,7 @@ class Deadline:
         return time.monotonic() - self._start
 
     def wait(self) -> float:
-        """Return the seconds to wait for a reply before asking again. Raises LimitPassed."""
+        """Return the seconds to wait for a reply before the next call. Raises LimitPassed."""
         elapsed = self.elapsed()
         if elapsed < self._allowed:
             return self._allowed - elapsed

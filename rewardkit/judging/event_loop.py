@@ -1,7 +1,7 @@
-"""Async verdicts, as many at once as the verifier takes, in the event loop of a worker.
+"""Async verdicts in the event loop of a worker, several at once.
 
-A text whose time is over while other texts have blocked the loop has no outcome here: the caller
-has it judged alone.
+If other texts have blocked the loop when a text's time is over, the text has no outcome here: the
+caller has the text judged alone.
 """
 
 from __future__ import annotations
@@ -26,14 +26,11 @@ LOOK_EVERY = 0.05
 """Seconds between two looks at the loop."""
 
 BLOCKED_SHARE = 0.05
-"""The share of a deadline for which the loop may be blocked where the deadline still counts."""
+"""The share of a deadline for which other texts may block the loop; beyond, it doesn't count."""
 
 
 class _Turns:
-    """How long the loop has done nothing but one step of a coroutine, or of several in a row.
-
-    The time for which the machine doesn't let the process run doesn't count.
-    """
+    """How long coroutines have blocked the loop, without the time in which the process waits."""
 
     def __init__(self) -> None:
         self._total = self._longest = 0.0

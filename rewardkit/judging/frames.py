@@ -1,7 +1,7 @@
 """Bytes in frames over a pipe or a socket, with a limit on what is read.
 
 A frame is eight bytes of length, then its content. A reader refuses a frame over its limit before
-it reads it, so that a process that replies with gigabytes costs nothing.
+reading the content, so a process that replies with gigabytes costs nothing.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def _above_standard(low: socket.socket) -> socket.socket:
 
 
 def child_output() -> int:
-    """Where a child's output goes: standard error, for the caller's standard output is for results.
+    """Return where a child's output goes: to standard error, or nowhere if that is closed.
 
-    Nowhere, if standard error is closed.
+    The caller's standard output is for results.
     """
     try:
         os.fstat(2)

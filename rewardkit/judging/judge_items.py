@@ -1,4 +1,4 @@
-"""Judging under a deadline: in-process where the cost is bounded, in a worker where it isn't."""
+"""Judge texts within their limits: here if the cost is bounded, in worker processes otherwise."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def judge_many(
 ) -> list[Verdict]:
     """Return the verdicts on `items`, in order, each within the limits of `options`.
 
-    A text that exceeds its deadline is wrong (`timeout`); a text that crashes the verifier is
-    wrong (`crashed`), unless a control text crashes it there, too. `control` gives a sample's
-    perfect completion; without it, the reference is the control. A worker that is lost is replaced,
-    and the other verdicts stay. The same item gets the same verdict in any batch.
-    Of a transcript the model's last turn is read (`rewardkit.text.transcripts`), and of a text with
-    thinking the part that `rewardkit.text.thinking` says.
+    A text that exceeds its deadline is wrong (`timeout`). A text that crashes the verifier is wrong
+    (`crashed`), unless a control text crashes the verifier in the same place. `control` gives a
+    sample's perfect completion; without `control`, the reference is the control text. A lost worker
+    is replaced, and other texts keep their verdicts. An item gets the same verdict in any batch.
+    The verifier reads the model's last turn of a transcript (`rewardkit.text.transcripts`), and the
+    part of it that `rewardkit.text.thinking` chooses.
     """
     return call_undisturbed(
         partial(_judge_last_turns, as_verifier(verifier), items, options, control)
@@ -159,7 +159,7 @@ def _judge_with_one_reference(
 
     verdicts: dict[int, Verdict] = {}
     crashed: dict[tuple[bool, int], dict[int, Crash]] = {}
-    """Those of one group happened in the same place; a crash to judge alone is a group."""
+    """By group: those of a group happened in the same place; a crash to judge alone is a group."""
     for i, outcome in enumerate(judge_batch(items, [allowed] * len(items))):
         if isinstance(outcome, Verdict):
             verdicts[i] = outcome
@@ -242,7 +242,7 @@ def _batch_outcomes(
 
 
 def _of_batch(error: BaseException) -> VerdictOrCrash:
-    """The outcome of what a batch raised: it may be another text's fault, or the machine's."""
+    """The outcome of an error of a batch: another text, or the machine, may be to blame."""
     outcome = outcome_of_error(error, in_worker=False)
     if isinstance(outcome, Crash):
         return replace(outcome, alone=True, used_up=isinstance(error, ResourcesUsedUp))
@@ -304,9 +304,9 @@ def _judge_by_member(
         [Verifier, Sequence[TextAndSample], Sequence[float]], list[VerdictOrCrash]
     ],
 ) -> list[VerdictOrCrash]:
-    """Return the outcome of each item; each member gets the item's seconds.
+    """Return the outcome of each item. Each member has the item's seconds for itself.
 
-    In a worker, the wait for a server would count against the deadline of all members.
+    In a worker, waiting for a server would count against the deadline of all members.
     """
     texts: list[Mapping[str, str]] = []
     outcomes: list[dict[str, VerdictOrCrash]] = [{} for _ in items]

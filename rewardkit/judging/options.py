@@ -12,22 +12,23 @@ from rewardkit.protocols import VerifierCallable, as_verifier
 from rewardkit.text.thinking import Thinking
 
 DEADLINE = 1.0
-"""Seconds that judging one completion may take, where neither the caller nor the verifier says."""
+"""Seconds that a verdict may take, if neither the caller nor the verifier sets a limit."""
 
 BACKSTOP = 5
-"""How many times its deadline a verdict may take on a busy machine, unless `max_wall` says."""
+"""How many times its deadline a verdict may take on a busy machine, if `max_wall` is not set."""
 
 
 @dataclass(frozen=True)
 class JudgingOptions:
     """Limits of a verdict, and the processes that judge. Raises UsageError for values out of range.
 
-    `timeout` is in seconds of the verifier's own time: what it computes and what it sleeps. None:
-    the verifier's own `deadline`, or else DEADLINE. A verifier that the machine doesn't let run has
-    more, up to `max_wall` seconds by the clock (default: 5 × `timeout`). `workers` processes judge
-    (default: one for each available core). `env` names variables of this process's environment that
-    workers get although their names look like secrets. `thinking` says how much of a completion's
-    thinking block is read (`thinking_of`); None: as the verifier declares.
+    `timeout` is in seconds of the verifier's time: the time in which it computes or sleeps. None
+    means the verifier's `deadline`, or else DEADLINE. On a busy machine a verdict may take longer,
+    up to `max_wall` seconds by the clock (default: 5 × `timeout`). `workers` is the number of
+    processes that judge (default: one for each available core). `env` names environment variables
+    that workers get although their names look like secrets. `thinking` chooses how much of a
+    completion's thinking block the verifier reads (`thinking_of`); None means as the verifier
+    declares.
     """
 
     timeout: float | None = None
@@ -51,7 +52,7 @@ class JudgingOptions:
             raise UsageError(f"env is {self.env!r}; it must be a sequence of variables' names")
 
     def of(self, verifier: VerifierCallable) -> JudgingOptions:
-        """The options for this verifier: its own deadline counts where no timeout is set."""
+        """Return the options for a verifier, with the verifier's deadline if no timeout is set."""
         if self.timeout is not None:
             return self
         seconds = deadline_of(verifier)
@@ -71,14 +72,14 @@ class JudgingOptions:
 
 
 def _check_seconds(name: str, value: object) -> None:
-    """UsageError for what isn't a positive number of seconds, or None."""
+    """Raise UsageError unless the value is a positive number of seconds, or None."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if value is not None and not (is_number and 0 < value < math.inf):  # type: ignore[operator]
         raise UsageError(f"{name} is {value!r}; it must be a positive number of seconds")
 
 
 def deadline_of(verifier: VerifierCallable) -> float | None:
-    """The seconds that a verifier declares as its `deadline`; the longest of those it combines."""
+    """Return a verifier's `deadline` in seconds, or the longest of the verifiers it combines."""
     verifier = as_verifier(verifier)
     if verifier.deadline is None:
         return max(filter(None, map(deadline_of, verifier.members.values())), default=None)

@@ -66,8 +66,8 @@ class ForkServerGone(JudgingError):
 class PoolKey:
     """What the workers of a pool have in common.
 
-    `cpu_seconds` is the CPU time after which a worker ends itself, `passed` are the variables that
-    it gets although they look like secrets.
+    A worker ends itself after `cpu_seconds` of CPU time. `passed` are the variables that a worker
+    gets although their names look like secrets.
     """
 
     pickled: bytes
@@ -93,9 +93,9 @@ class Pool:
         self._warned = False
 
     def start(self) -> None:
-        """Start the fork server, unless it runs; other threads wait until it has.
+        """Start the fork server, unless it runs. Other threads wait until it runs.
 
-        JudgingError when the verifier can't be loaded there, or takes too long.
+        JudgingError if the verifier can't be loaded there, or takes too long.
         """
         with self._starting:
             if self._error is not None:
@@ -167,7 +167,7 @@ class Pool:
 
     @contextlib.contextmanager
     def borrow(self, size: int) -> Iterator[WorkerHandle]:
-        """A worker of the at most `size` that may run at once; a dead one is replaced."""
+        """Lend a worker. At most `size` workers run at once; a dead worker is replaced."""
         with self._lock:
             try:
                 while True:
@@ -264,9 +264,9 @@ class Pool:
                 self._end_server()
 
     def _hang_up(self) -> None:
-        """Have the fork server end all workers and what they started; wait until it has.
+        """Wait until the fork server has ended all workers and the processes that they started.
 
-        Killed before, on a busy machine, it would leave what detached itself from a worker.
+        A fork server that is killed before, on a busy machine, leaves daemons of workers behind.
         """
         if self._control is None:
             return
@@ -292,10 +292,10 @@ class Pool:
 
 
 KEPT = 16
-"""Pools kept alive; the least recently used idle one is closed for the next."""
+"""Pools kept alive. The idle pool that was used least recently is closed for a new pool."""
 
 LEAST_CPU_SECONDS = 122
-"""Enough for every deadline of up to a minute, so that other deadlines need no other pools."""
+"""Enough for every deadline of up to a minute: verdicts with such deadlines share a pool."""
 
 _pools: OrderedDict[PoolKey, Pool] = OrderedDict()
 _pools_lock = threading.Lock()
@@ -303,9 +303,9 @@ _pools_lock = threading.Lock()
 
 @contextlib.contextmanager
 def pool_in_use(verifier: Verifier, options: JudgingOptions) -> Iterator[Pool]:
-    """The pool that judges with `verifier`, started when first needed, kept for the next call.
+    """Lend the pool of `verifier`, which is started at first use and kept for the next call.
 
-    Threads that judge with other verifiers don't wait while it starts.
+    Threads that judge with other verifiers don't wait while the pool starts.
     """
     key = _key(verifier, options)
     with _pools_lock:
@@ -332,7 +332,7 @@ def pool_in_use(verifier: Verifier, options: JudgingOptions) -> Iterator[Pool]:
 
 
 def end_idle_workers(verifier: Verifier, options: JudgingOptions) -> None:
-    """Let the next texts be judged in new processes: those at hand may be about to end."""
+    """End the idle workers of a verifier: the next texts are judged in new processes."""
     key = _key(verifier, options)
     with _pools_lock:
         pool = _pools.get(key)
@@ -365,7 +365,7 @@ def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
 
 
 def _forget_pools() -> None:
-    """In a forked child: the parent's pools aren't ours to use."""
+    """In a forked child: leave the parent's pools alone."""
     global _pools, _pools_lock
     _pools = OrderedDict()
     _pools_lock = threading.Lock()

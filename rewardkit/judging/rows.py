@@ -1,4 +1,4 @@
-"""Judge the completions of a data set's rows: for trainers, adapters and their scores."""
+"""Judge the completions of a data set's rows, for trainers and adapters."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def references_in(
     """The references in the first of the columns that the row fills; () if it fills none.
 
     An empty text, such as an empty cell of a CSV file, is a reference only if no later column is
-    filled. A row's column `reference` counts even if it is empty. True and false in `label` say
-    whether a completion is right, and are no reference.
+    filled. A column `reference` counts even if it is empty. True or false in `label` is no
+    reference: it tells whether a completion is right.
 
-    DataError names the column whose value `verifier` can't take: an object, for a verifier that
-    compares with an answer, or what is neither text, a number nor a list of them.
+    DataError names the column if `verifier` can't take its value: an object, if the verifier
+    compares with an answer, or a value that is neither text, a number nor a list of them.
     """
     if "reference" in row and "reference" in names:
         names = ["reference"]
@@ -64,7 +64,7 @@ def references_in(
         except TypeError as error:
             raise DataError(
                 f"the reference in the column {name!r} is {error}; it must be text, a number, or "
-                "a list of them, of which one must be met"
+                "a list of them, of which the answer must meet one"
             ) from error
         if any(references):
             return references
@@ -77,9 +77,9 @@ class SampleReader:
     """Reads the sample of a row for `verifier`.
 
     The reference is in the column `reference` if the row has it, else in the first of `columns`
-    that the row fills; None: the verifier's usual ones, () reads none. With a `task`, a row without
-    a column `reference` is read as evaluation reads it, and from `columns` only if the task can't
-    read it.
+    that the row fills. None means the verifier's usual columns, () means no column. With a `task`,
+    the task reads a row without a column `reference`, as in an evaluation; if the task can't read
+    the row, the reference is read from `columns`.
     """
 
     columns: Sequence[str] | None = None
@@ -89,8 +89,8 @@ class SampleReader:
     def __call__(self, row: Row, index: int = 0, question: str = "") -> Sample | Verdict:
         """Return the row's sample, or an unjudged verdict if its reference is empty.
 
-        `question` is the sample's if the row has none. DataError if no column holds the reference,
-        or if one holds anything but text, numbers and lists of them.
+        The sample gets `question` if the row has no question. DataError if no column holds the
+        reference, or if the column holds anything but text, numbers and lists of them.
         """
         if self.task is None or "reference" in row:
             return self._from_columns(row, index, question)
@@ -143,12 +143,12 @@ def paired_samples(
     references: Sequence[str],
     columns: Sequence[Row] | None,
 ) -> list[tuple[str, Sample]]:
-    """Return completions with their samples. UsageError unless there are as many of each."""
+    """Return completions with their samples. UsageError if the numbers differ."""
     rows = columns if columns is not None else [{}] * len(completions)
     if not len(completions) == len(references) == len(rows):
         raise UsageError(
             f"{len(completions)} completions, {len(references)} references and {len(rows)} rows "
-            "of columns: pass as many of each"
+            "of columns: pass the same number of each"
         )
     return [
         (completion, Sample(reference, columns=row))
@@ -165,10 +165,10 @@ def judge_samples(
 ) -> list[Verdict]:
     """Return the verdicts on completions, in order.
 
-    A completion is a text, a list of messages, whose last one of the assistant counts, or None. A
-    verdict in place of a completion or a sample stays as it is. Of messages, the verifier gets the
-    columns `conversation`, all of them, and `tool_calls`, the calls of the last one; what the data
-    has in a column `tool_calls` is never the model's.
+    A completion is a text, None, or a list of messages, of which the assistant's last one counts. A
+    verdict in place of a completion or a sample stays as it is. If the completion is a list of
+    messages, the sample gets the columns `conversation`, all messages, and `tool_calls`, the calls
+    of the last message. A column `tool_calls` of the data is dropped: the model didn't make them.
     """
     pairs = [_item(*pair) for pair in zip(completions, samples, strict=True)]
     items = [pair for pair in pairs if not isinstance(pair, Verdict)]

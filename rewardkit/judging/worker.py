@@ -39,9 +39,10 @@ LARGEST_REPLY = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class JudgingRequest:
-    """Texts to judge, so many at once, in order: of each an id, its seconds, the text, the sample.
+    """Texts to judge in order, `at_once` at a time.
 
-    `backstop` is in seconds by the clock.
+    A job is an id, the seconds that the text may take, the text, and its sample. `backstop` is in
+    seconds by the clock.
     """
 
     jobs: Sequence[tuple[int, float, str, Sample]]
@@ -51,12 +52,12 @@ class JudgingRequest:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReply:
-    """What a worker sends about a text: a verdict, or a crash with its message and partial verdict;
-    neither if the text must be judged alone, since others took its time.
+    """A worker's message about a text: a verdict, or a crash with its message and partial verdict.
 
-    `item` is the id of the text in the request; 0 if the request itself couldn't be read.
-    `computed` and `waited` are the worker's time until then; `blocked` is for how many seconds an
-    event loop was blocked at most.
+    It has neither if the text must be judged alone, because other texts took its time. `item` is
+    the id of the text in the request, or 0 if the worker couldn't read the request. `computed` and
+    `waited` are the worker's time so far. `blocked` is the longest time, in seconds, for which the
+    event loop was blocked.
     """
 
     item: int
@@ -113,7 +114,7 @@ def _check_size(size: int) -> None:
 
 
 def decode_reply(content: bytes) -> WorkerReply:
-    """The reply that `encode_reply` wrote. FrameError for anything else."""
+    """Return the reply that `encode_reply` wrote. FrameError for anything else."""
     import msgspec
 
     try:
@@ -189,8 +190,8 @@ STACK = 8 * 2**20
 class Limits:
     """What a worker may use: memory beyond what it has now, CPU seconds for a text, and a stack.
 
-    JudgingError where the environment's own limits leave less: a library that takes the lack of
-    memory for an unreadable answer would make a right one wrong.
+    JudgingError if the environment's limits are lower: short of memory, a library may call a right
+    answer unreadable, and so wrong.
     """
 
     def __init__(self, growth: int, cpu_seconds: int) -> None:
@@ -219,8 +220,7 @@ class Limits:
             resource.setrlimit(resource.RLIMIT_AS, (self._size, hard))
 
     def set_cpu(self) -> None:
-        """End this process if it uses so many more CPU seconds: the last resort when the caller is
-        gone and can't kill it."""
+        """Limit this process to so many more CPU seconds: the caller, who kills it, may be gone."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         soft = int(used.ru_utime + used.ru_stime) + self._seconds
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -302,8 +302,8 @@ _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # of prctl(2)
 class _Family:
     """The processes that workers start. On Linux they end with their worker.
 
-    A process that detaches itself becomes a child of its worker, and at the worker's end of the
-    fork server.
+    A process that detaches itself becomes a child of its worker. When the worker ends, the process
+    becomes a child of the fork server.
     """
 
     def __init__(self) -> None:
@@ -312,7 +312,7 @@ class _Family:
         self._prctl(_SET_SUBREAPER, 1, 0, 0, 0)
 
     def leave(self) -> None:
-        """In a worker: a signal to its group reaches no other worker; end with the fork server."""
+        """Let a worker have a process group of its own, and end with the fork server."""
         os.setsid()
         self._prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         self._prctl(_SET_SUBREAPER, 1, 0, 0, 0)
@@ -320,7 +320,7 @@ class _Family:
             os._exit(1)
 
     def end_orphans(self, workers: Iterable[int]) -> None:
-        """Kill the children that are no workers; theirs become children of this process."""
+        """Kill the children that are no workers. Their children become children of this process."""
         children = Path(f"/proc/self/task/{self._server}/children")
         for _ in range(MOST_GENERATIONS):
             try:
@@ -333,7 +333,7 @@ class _Family:
 
 
 MOST_GENERATIONS = 100
-"""Generations of descendants that are killed: one that starts others faster than that escapes."""
+"""Generations of descendants that are killed. A process that forks faster than that escapes."""
 
 
 def _kill(pids: Iterable[int]) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 PASSED_VARIABLE = "REWARDKIT_WORKER_ENV"
-"""Names, separated by commas, of variables that workers get in any case."""
+"""Holds names of variables, separated by commas, that workers get whatever their names."""
 
 _SECRET = re.compile(
     r"(^|_)(key|keys|token|tokens|pat|pass|auth|jwt|sas|cookie|cookies|dsn|connstr)(_|$)"
@@ -21,8 +21,8 @@ _PASSWORD_IN_URL = re.compile(r"://[^\s/?#@]*:[^\s/?#@]+@")
 
 
 def looks_secret(name: str, value: str = "") -> bool:
-    """Whether a variable's name is that of a key, a token, a password or the like, or its value is
-    an address with a password.
+    """Return whether a variable's name is like that of a key, a token or a password, or whether its
+    value is an address with a password.
 
     >>> [name for name in ("HF_TOKEN", "HOME", "TOKENIZERS_PARALLELISM") if looks_secret(name)]
     ['HF_TOKEN']
@@ -33,7 +33,7 @@ def looks_secret(name: str, value: str = "") -> bool:
 def passed_variables(
     names: Iterable[str], environment: Mapping[str, str] = os.environ
 ) -> tuple[str, ...]:
-    """The names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
+    """Return the names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
     listed = environment.get(PASSED_VARIABLE, "").split(",")
     return tuple(sorted({*names, *(name.strip() for name in listed)} - {""}))
 
@@ -41,7 +41,7 @@ def passed_variables(
 def worker_environment(
     passed: Iterable[str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The environment without the variables that look like secrets, except the `passed` ones."""
+    """Return the environment without variables that look like secrets, but with `passed` ones."""
     kept = set(passed)
     return {
         name: value

@@ -26,7 +26,7 @@ from rewardkit.judging.worker import LARGEST_REPLY, JudgingRequest, WorkerReply,
 from rewardkit.records import Failure, Verdict
 
 SECONDS_TO_TAKE = 60
-"""How long a worker may take to receive texts: it does nothing else then."""
+"""How long a worker may take to receive texts; it does nothing else meanwhile."""
 
 ENDED = "judging it ended the worker process"
 STOPPED = "a signal stopped the worker process"
@@ -57,10 +57,10 @@ class WorkerHandle:
     ) -> dict[int, VerdictOrCrash | None]:
         """Return the outcomes of `items` by their place, each within its `allowed` seconds.
 
-        Fewer come back when judging an item ended the worker: the items after it are not judged
-        yet. None come back from a worker that an earlier item has stopped: it takes no items.
-        `at_once` is how many an async verifier judges at once. The outcome is None for an item
-        that must be judged alone, since another one may have taken its time or ended the worker.
+        If an item ended the worker, the outcomes of the items after it are missing. If an earlier
+        item has stopped the worker, all outcomes are missing. An async verifier judges `at_once`
+        items at once. The outcome is None for an item that must be judged alone, because another
+        item may have taken its time or ended the worker.
         """
         # what a text left running may reply, too, but only the texts of this call know these ids
         ids = [1 + secrets.randbits(53) for _ in items]
@@ -92,14 +92,14 @@ class WorkerHandle:
         return bool(poll.poll(0))
 
     def close(self) -> None:
-        """Close the channel, at which the worker ends if it still runs."""
+        """Close the channel. A worker that still runs then ends."""
         self.alive = False
         self._connection.close()
 
     def _next(self, allowed: float, backstop: float) -> tuple[int, VerdictOrCrash | None]:
-        """Return the id of an item and its outcome: the next that arrives.
+        """Return the id of an item and its outcome, from the next reply.
 
-        Where a limit ends the call, the last stage's verdict counts.
+        If a limit ends the call, the verdict of the last stage counts.
         """
         deadline = Deadline(self.pid, self._time, allowed, backstop)
         partial: Verdict | None = None
