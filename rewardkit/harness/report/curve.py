@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from rewardkit.harness.report.runs import ReportRun, TrainingSeries
 from rewardkit.harness.results.figures import Plot, Point
@@ -33,8 +33,6 @@ MOST_IN_LEGEND = 6
 Metrics = Mapping[str, Mapping[str, Any]]
 """`{"accuracy": {"value", "low", "high"}, …}`; None for a number that JSON can't hold."""
 
-Item = TypeVar("Item")
-
 
 @dataclass(frozen=True)
 class CurvePoint:
@@ -51,7 +49,11 @@ class CurvePoint:
 
 
 def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
-    """A task's rates over the steps, then its lengths and its amounts if it has some."""
+    """A task's rates over the steps, then its lengths and its amounts if it has some.
+
+    The plot of lengths has a line for each step, for some of many; the scale of amounts shows large
+    ones beside small ones.
+    """
     ordered = sorted(points, key=lambda point: point.step)
     rates = [(point.step, point.tasks[task]) for point in ordered if task in point.tasks]
     series = {words(rate): _points(rates, rate) for rate in RATES}
@@ -59,10 +61,28 @@ def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
     yield Plot(title, "training step", "share of completions", series, y_scale="share")
     lengths = [(point.step, point.lengths[task]) for point in ordered if point.lengths.get(task)]
     if lengths:
-        yield lengths_plot(lengths)
+        last = len(lengths) - 1
+        places = [round(place * last / (MOST_LENGTHS - 1)) for place in range(MOST_LENGTHS)]
+        yield Plot(
+            "Lengths over the training",
+            "tokens of the completion",
+            "share of completions",
+            {
+                f"step {step}": [
+                    (tokens, rank / max(1, len(of_step) - 1)) for rank, tokens in enumerate(of_step)
+                ]
+                for step, of_step in (lengths[place] for place in sorted({*places}))
+            },
+            note="A point (x, y): the share y of the completions has at most x tokens. A line "
+            "further to the right stands for longer completions.",
+            y_scale="share",
+        )
     amounts = [(point.step, point.amounts[task]) for point in ordered if point.amounts.get(task)]
     if amounts:
-        yield amounts_plot(amounts)
+        names = dict.fromkeys(name for _, of_step in amounts for name in of_step)
+        series = {words(name): _points(amounts, name) for name in names}
+        title = "Amounts over the training"
+        yield Plot(title, "training step", "mean over problems", series, y_scale="symlog")
 
 
 @dataclass(frozen=True)
@@ -95,39 +115,13 @@ def run_curves(runs: Sequence[ReportRun]) -> Iterator[RunCurve]:
         for task in run.tasks if run.step is not None else ():
             trainings[task, run.training].append(run)
     curves = {
-        own: group for own, group in trainings.items() if len({run.step for run in group}) > 1
+        key: group for key, group in trainings.items() if len({run.step for run in group}) > 1
     }
     count = Counter(task for task, _ in curves)
     for (task, _), group in curves.items():
         ordered = sorted(group, key=lambda run: run.step or 0)
         where = f", {ordered[0].name} to {ordered[-1].name}" if count[task] > 1 else ""
         yield RunCurve(task, ordered, where)
-
-
-def lengths_plot(steps: Sequence[tuple[int, Sequence[float]]]) -> Plot:
-    """Which share of a task's completions is at most how long, a line for each step."""
-    return Plot(
-        "Lengths over the training",
-        "tokens of the completion",
-        "share of completions",
-        {
-            f"step {step}": [
-                (tokens, rank / max(1, len(lengths) - 1)) for rank, tokens in enumerate(lengths)
-            ]
-            for step, lengths in spread(steps)
-        },
-        note="A point (x, y): the share y of the completions has at most x tokens. A line further "
-        "to the right stands for longer completions.",
-        y_scale="share",
-    )
-
-
-def amounts_plot(steps: Sequence[tuple[int, Metrics]]) -> Plot:
-    """A task's amounts over the steps, on a scale that shows large ones beside small ones."""
-    names = dict.fromkeys(name for _, amounts in steps for name in amounts)
-    series = {words(name): _points(steps, name) for name in names}
-    title = "Amounts over the training"
-    return Plot(title, "training step", "mean over problems", series, y_scale="symlog")
 
 
 def training_plots(training: TrainingSeries) -> Iterator[Plot]:
@@ -154,13 +148,6 @@ def _points(steps: Sequence[tuple[int, Metrics]], name: str) -> list[Point]:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def spread(items: Sequence[Item], most: int = MOST_LENGTHS) -> list[Item]:
-    """At most `most` items at even distances, with the first and the last."""
-    if len(items) <= most:
-        return list(items)
-    return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
 
 
 def draw_curve(
@@ -192,10 +179,17 @@ def draw_curve(
 
 
 def draw_plot(plot: Plot, axes: Any) -> None:
-    """Draw a plot on matplotlib's axes."""
+    """Draw a plot on matplotlib's axes: lines, the first on top, and their intervals as bands."""
     for place, (name, points) in enumerate(plot.series.items()):
-        if points:
-            _draw_series(name, points, axes, zorder=3 - place / len(plot.series))
+        if not points:
+            continue
+        x, y, *bounds = zip(*points, strict=True)
+        marker = "." if len(points) <= MOST_MARKED else ""
+        zorder = 3 - place / len(plot.series)
+        (line,) = axes.plot(x, y, "-", marker=marker, label=name, zorder=zorder)
+        if bounds:
+            high = [value if math.isfinite(value) else math.nan for value in bounds[1]]
+            axes.fill_between(x, bounds[0], high, color=line.get_color(), alpha=0.15, linewidth=0)
     positive = [value for line in axes.lines for value in line.get_ydata() if value > 0]
     if plot.y_scale == "share":
         axes.set_ylim(-0.02, 1.02)
@@ -208,13 +202,3 @@ def draw_plot(plot: Plot, axes: Any) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     elif axes.lines:
         axes.legend(loc="best", frameon=False)
-
-
-def _draw_series(name: str, points: Sequence[Point], axes: Any, zorder: float) -> None:
-    """Draw a line, and its intervals as a band; the first series is on top."""
-    x, y, *bounds = zip(*points, strict=True)
-    marker = "." if len(points) <= MOST_MARKED else ""
-    (line,) = axes.plot(x, y, "-", marker=marker, label=name, zorder=zorder)
-    if bounds:
-        high = [value if math.isfinite(value) else math.nan for value in bounds[1]]
-        axes.fill_between(x, bounds[0], high, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import needs_extra
-from rewardkit.harness.results.completion_row import CompletionRow, current_rows
-from rewardkit.harness.results.data_files import load_pyarrow, storable, stream_to_parquet
+from rewardkit.harness.results.completion_row import current_rows
+from rewardkit.harness.results.data_files import load_pyarrow, storable
 from rewardkit.harness.results.files import check_target, replaced_file
 from rewardkit.harness.results.names import PART
 
@@ -36,30 +37,42 @@ COLUMNS = {
 """The columns of every table, with the names of their types in pyarrow."""
 
 
+ROWS_IN_GROUP = 2_000
+"""Rows of a group in a Parquet file: so many are in memory at once."""
+
+
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
     """Write the samples of these runs as one table and return their number.
 
     `run` names the run's folder; `columns`, which differ from task to task, and spans are JSON;
     each component of a score has a column. UsageError where the file exists, unless `overwrite`.
     """
-    pyarrow, _ = load_pyarrow(f"writing {path.name}")
+    pyarrow, parquet = load_pyarrow(f"writing {path.name}")
     check_target(path, overwrite=overwrite)
-    types = _column_types(runs)
+    types, count = _column_types(runs), 0
+    rows = _flat_rows(runs, types)
     schema = pyarrow.schema([(name, getattr(pyarrow, type_)()) for name, type_ in types.items()])
-    return stream_to_parquet(_flat_rows(runs), schema, path)
+    with (
+        replaced_file(path) as partial,
+        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
+    ):
+        while group := list(itertools.islice(rows, ROWS_IN_GROUP)):
+            writer.write_table(pyarrow.Table.from_pylist(group, schema))
+            count += len(group)
+    return count
 
 
 def write_csv(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
     """Write the same table as CSV, with an empty field for an unknown value; return its rows."""
     check_target(path, overwrite=overwrite)
-    count = 0
+    columns, count = _column_types(runs), 0
     with (
         replaced_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="") as file,
     ):
-        writer = csv.DictWriter(file, list(_column_types(runs)))
+        writer = csv.DictWriter(file, list(columns))
         writer.writeheader()
-        for count, row in enumerate(_flat_rows(runs), 1):  # noqa: B007  # the last is their number
+        for count, row in enumerate(_flat_rows(runs, columns), 1):  # noqa: B007  # the last is their number
             writer.writerow(row)
     return count
 
@@ -68,8 +81,9 @@ def sample_frame(folder: Path) -> Any:
     """The same table of one run as a pandas frame. MissingExtra without pandas."""
     with needs_extra("data", "load_run"):
         import pandas
-    columns = list(_column_types([folder]))
-    return pandas.DataFrame(list(_flat_rows([folder])), columns=columns).convert_dtypes()
+    columns = _column_types([folder])
+    rows = list(_flat_rows([folder], columns))
+    return pandas.DataFrame(rows, columns=list(columns)).convert_dtypes()
 
 
 def _column_types(runs: Sequence[Path]) -> Mapping[str, str]:
@@ -78,25 +92,20 @@ def _column_types(runs: Sequence[Path]) -> Mapping[str, str]:
     return {**COLUMNS, **{f"verdict_{PART}{part}": "float64" for part in sorted(parts)}}
 
 
-def _flat_rows(runs: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    return (_flat_row(run.resolve().name, row) for run in runs for row in current_rows(run))
-
-
-def _flat_row(run: str, row: CompletionRow) -> dict[str, Any]:
-    fields = row.as_json()
-    verdict = fields["verdict"] | {PART + name: score for name, score in row.verdict.parts.items()}
-    own = {"verdict": verdict, "flexible": fields["flexible"], "before": fields.get("before")}
-    nested = {
-        f"{prefix}_{name}": value
-        for prefix, values in own.items()
-        for name, value in (values or {}).items()
-        if name != "parts"
-    }
-    columns = json.dumps(fields["columns"], ensure_ascii=False)
-    plain = {name: fields[name] for name in COLUMNS if name in fields}
-    flat = {**plain, **nested, "run": run, "reasoning": row.reasoning, "columns": columns}
-    if row.tool_calls:
-        flat["tool_calls"] = json.dumps(row.tool_calls, ensure_ascii=False)
-    if row.verdict.spans:
-        flat["verdict_spans"] = json.dumps(nested["verdict_spans"])
-    return {name: storable(value) for name, value in flat.items()}
+def _flat_rows(runs: Sequence[Path], columns: Collection[str]) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        for row in current_rows(run):
+            fields = row.as_json()
+            parts = {PART + name: score for name, score in row.verdict.parts.items()}
+            fields |= {"run": run.resolve().name, "reasoning": row.reasoning}
+            for prefix, more in ("verdict", parts), ("flexible", {}), ("before", {}):
+                for name, value in {**(fields.pop(prefix, None) or {}), **more}.items():
+                    fields[f"{prefix}_{name}"] = value
+            for name in ("columns", "tool_calls", "verdict_spans"):
+                if name in fields:
+                    fields[name] = json.dumps(fields[name], ensure_ascii=False)
+            yield {
+                name: storable(value) if isinstance(value, str) else value
+                for name, value in fields.items()
+                if name in columns
+            }

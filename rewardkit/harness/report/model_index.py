@@ -62,7 +62,7 @@ def _content(index: dict[str, Any], path: Path) -> str:
 
 def _model(runs: Sequence[Path]) -> str:
     settings = [RunFolder(run).read_record().get("settings", {}) for run in runs]
-    names = list(dict.fromkeys(str(own.get("model", "")) for own in settings))
+    names = list(dict.fromkeys(str(of_run.get("model", "")) for of_run in settings))
     if len(names) > 1:
         raise UsageError(
             f"the runs evaluate several models ({', '.join(names)}); a model-index describes one"

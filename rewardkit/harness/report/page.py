@@ -383,8 +383,8 @@ def _compared(comparisons: PageComparisons, runs: Sequence[ReportRun]) -> dict[s
 def _page_data(runs: Sequence[ReportRun], left_out: int) -> dict[str, Any]:
     """The data that the page's script reads first; see assets/overview.js and run_record.js."""
     tasks = [task for run in runs for task in run.tasks.values()]
-    keys = {*COUNTS, *LENGTHS, *Failure, *chain(*(own["metrics"] for own in tasks))}
-    keys |= {*chain(*(own["failures"] for own in tasks))}
+    keys = {*COUNTS, *LENGTHS, *Failure, *chain(*(task["metrics"] for task in tasks))}
+    keys |= {*chain(*(task["failures"] for task in tasks))}
     return {
         "version": __version__,
         "heading": _heading(runs),

@@ -234,7 +234,7 @@ def _texts(rows: Sequence[CompletionRow], prefix: str, start: int) -> Iterator[l
             row.thinking_tokens,
             row.prompt_ends,
             list(map(_call, row.tool_calls)),
-            [(one.start, one.end, one.score) for one in verdict.spans],
+            [(span.start, span.end, span.score) for span in verdict.spans],
         ]
 
 

@@ -59,8 +59,8 @@ def read_tracked_runs(folder: Path) -> list[TrackedRun]:
         tracked.setdefault(name, TrackedRun(name, record, [], folder)).points.append(
             (step or 0, figures)
         )
-    for one in tracked.values():
-        one.points.sort(key=itemgetter(0))
+    for tracked_run in tracked.values():
+        tracked_run.points.sort(key=itemgetter(0))
     return list(tracked.values())
 
 
@@ -91,7 +91,9 @@ def write_to_tensorboard(run: TrackedRun) -> None:
         text = text_pb("run.json", f"```\n{config}\n```")
         writer.add_event(Event(wall_time=time.time(), step=0, summary=text))
         for step, figures in run.points:
-            values = [Summary.Value(tag=name, simple_value=one) for name, one in figures.items()]
+            values = [
+                Summary.Value(tag=name, simple_value=value) for name, value in figures.items()
+            ]
             summary = Summary(value=values)
             writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
     finally:

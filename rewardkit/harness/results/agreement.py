@@ -50,7 +50,7 @@ class Agreement:
     @property
     def differing(self) -> int:
         """Number of rows whose verdicts differ."""
-        return sum(count for (one, other), count in self.counts.items() if one is not other)
+        return sum(count for (outcome, other), count in self.counts.items() if outcome is not other)
 
     def add(self, row: CompletionRow, other: BriefVerdict | None, position: int = 0) -> None:
         """Compare a row's verdict with another, if there is one."""
@@ -95,11 +95,11 @@ class Agreement:
                 ("completion", first, "it read", second, "it read", "reference"),
                 [
                     (
-                        *(one.key, WORD[one.verdict.correct], short_text(one.verdict.answer)),
-                        *(WORD[one.other.correct], short_text(one.other.answer)),
-                        short_text(one.reference),
+                        *(row.key, WORD[row.verdict.correct], short_text(row.verdict.answer)),
+                        *(WORD[row.other.correct], short_text(row.other.answer)),
+                        short_text(row.reference),
                     )
-                    for one in self.shown
+                    for row in self.shown
                 ],
                 f"and {more:,} more" if more else "",
                 keys=6,

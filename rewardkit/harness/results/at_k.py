@@ -120,8 +120,8 @@ def majorities(
     return tuple(values)
 
 
-Pair = tuple[str, str]
-SameAnswers = Callable[[Sequence[Pair]], Sequence[bool]]
+AnswerPair = tuple[str, str]
+SameAnswers = Callable[[Sequence[AnswerPair]], Sequence[bool]]
 """For pairs of answers that differ as text, whether they are the same answer."""
 
 
@@ -140,7 +140,7 @@ class Ballot(NamedTuple):
         return self.correct + sum(self.wrong) + self.silent
 
 
-def same_text(pairs: Sequence[Pair]) -> list[bool]:
+def same_text(pairs: Sequence[AnswerPair]) -> list[bool]:
     """All False: answers that differ as text are different answers."""
     return [False] * len(pairs)
 
@@ -156,11 +156,11 @@ def same_to(task: Task, timeout: float | None = None) -> SameAnswers:
         return same_text
     options = JudgingOptions(timeout or timeout_of(task))
 
-    def judged(pairs: Sequence[Pair]) -> dict[Pair, bool | None]:
+    def judged(pairs: Sequence[AnswerPair]) -> dict[AnswerPair, bool | None]:
         verdicts = judge_many(task.verifier(), [posed(*pair) for pair in pairs], options)
         return {pair: verdict.correct for pair, verdict in zip(pairs, verdicts, strict=True)}
 
-    def same(pairs: Sequence[Pair]) -> list[bool]:
+    def same(pairs: Sequence[AnswerPair]) -> list[bool]:
         equal = judged(pairs)
         reverse = judged([pair[::-1] for pair in pairs if equal[pair] is None])
         return [bool(equal[pair] or reverse.get(pair[::-1])) for pair in pairs]
@@ -304,7 +304,9 @@ def _over_choices(
     """The metrics of k completions that follow from how many are right."""
 
     def metric(k: int, estimator: Callable[[int, int], float]) -> Metric:
-        enough = {at: estimator(*one) for at, one in enumerate(counts) if one[1] >= k}
+        enough = {
+            at: estimator(*of_problem) for at, of_problem in enumerate(counts) if of_problem[1] >= k
+        }
         return _metric(enough, k, [count for _, count in counts], clusters)
 
     for k in reported_k(most):
@@ -325,7 +327,9 @@ def _majority_at_k(
         majorities(tuple(k for k in ks if k <= ballot.completions), *ballot) for ballot in votes
     ]
     for place, k in enumerate(ks):
-        enough = {at: own[place] for at, own in enumerate(values) if len(own) > place}
+        enough = {
+            at: of_problem[place] for at, of_problem in enumerate(values) if len(of_problem) > place
+        }
         yield f"maj@{k}", _metric(enough, k, [ballot.completions for ballot in votes], clusters)
 
 
@@ -335,5 +339,5 @@ def _metric(
     """The mean over the problems with a value, by number; n completions of a problem count for at
     most n / k trials of k."""
     most, means = sum(counts[problem] for problem in values) / k, [*values.values()]
-    own = clusters and [clusters[problem] for problem in values]
-    return Metric(fmean(means), *interval_of_means(means, most, own), len(means))
+    clusters_of_values = clusters and [clusters[problem] for problem in values]
+    return Metric(fmean(means), *interval_of_means(means, most, clusters_of_values), len(means))

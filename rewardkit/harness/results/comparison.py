@@ -21,7 +21,7 @@ from rewardkit.harness.results.measure import Measure, general_measures, scale_o
 from rewardkit.harness.results.metric import (
     Metric,
     PairedDifference,
-    Scale,
+    ValueScale,
     detectable,
     difference,
     holm,
@@ -84,10 +84,12 @@ class RunMeasures:
         }
         if tasks and not measures:
             names = {task: self._names(task) for task in tasks}
-            known = {name for own in names.values() for name in own}
+            known = {name for of_task in names.values() for name in of_task}
             close = difflib.get_close_matches(self.metric, known, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
-            listed = "; ".join(f"{task} has {', '.join(own)}" for task, own in names.items())
+            listed = "; ".join(
+                f"{task} has {', '.join(of_task)}" for task, of_task in names.items()
+            )
             raise UsageError(f"{self.run} has no metric {self.metric!r}; {hint}{listed}")
         return measures
 
@@ -114,7 +116,7 @@ def _own_measures(task: str) -> Mapping[str, Measure]:
 
 
 @dataclass(slots=True)
-class Problem:
+class ProblemValues:
     """One problem in a run, without its texts, of which a large run has gigabytes."""
 
     data: Mapping[str, object]
@@ -138,7 +140,7 @@ class ComparedRun:
 
     label: str
     record: Mapping[str, Any]
-    tasks: Mapping[str, Mapping[str, Problem]]
+    tasks: Mapping[str, Mapping[str, ProblemValues]]
     measures: RunMeasures
 
 
@@ -153,12 +155,12 @@ def read_run(path: Path, metric: str, cluster: str | None = None) -> ComparedRun
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder, or a sweep's")
     task_records = record.get("tasks", {})
     measures = RunMeasures(metric, str(path))
-    tasks: dict[str, dict[str, Problem]] = {}
+    tasks: dict[str, dict[str, ProblemValues]] = {}
     for row in read_samples(path):
         problems = tasks.setdefault(row.task, {})
         if row.id not in problems:
             group_by = task_records.get(row.task, {}).get("group_by", ())
-            problems[row.id] = Problem(
+            problems[row.id] = ProblemValues(
                 {"reference": row.reference}
                 | {name: row.columns[name] for name in QUESTION_COLUMNS if name in row.columns},
                 {name: str(row.columns.get(name, "")) for name in group_by},
@@ -169,13 +171,13 @@ def read_run(path: Path, metric: str, cluster: str | None = None) -> ComparedRun
         problems[row.id].values[row.index] = measures.value_of(row)  # a later row of a key replaces
     _refuse_unfinished(path, record, tasks)
     if measures.at_k:
-        for problem in (problem for own in tasks.values() for problem in own.values()):
+        for problem in (problem for by_id in tasks.values() for problem in by_id.values()):
             problem.values = {0: measures.of_problem(measures.at_k, problem.group)}
     return ComparedRun(str(path), record, tasks, measures)
 
 
 def _refuse_unfinished(
-    path: Path, record: Mapping[str, Any], tasks: Mapping[str, Mapping[str, Problem]]
+    path: Path, record: Mapping[str, Any], tasks: Mapping[str, Mapping[str, ProblemValues]]
 ) -> None:
     for task, task_record in record.get("tasks", {}).items():
         planned = planned_completions(task_record)
@@ -212,13 +214,9 @@ def refuse_other_data(task: str, first: ComparedRun, second: ComparedRun) -> Non
                 )
 
 
-def _only(first: Mapping[str, Problem], second: Mapping[str, Problem]) -> str:
+def _only(first: Mapping[str, ProblemValues], second: Mapping[str, ProblemValues]) -> str:
     missing = [identifier for identifier in first if identifier not in second]
     return f"{len(missing):,}" + (f" (such as {missing[0]!r})" if missing else "")
-
-
-Pair = tuple[list[float], list[float]]
-"""A problem's values in the baseline and in the other run."""
 
 
 @dataclass(frozen=True)
@@ -235,29 +233,33 @@ class GroupComparison:
 
 
 def by_group(
-    problems: Mapping[str, Problem], pairs: Mapping[str, Pair], scale: Scale
+    problems: Mapping[str, ProblemValues],
+    pairs: Mapping[str, tuple[list[float], list[float]]],
+    scale: ValueScale,
 ) -> Iterator[GroupComparison]:
-    """Compare each group of each column that the run's figures are grouped by."""
+    """Compare each group of each column that the run's figures are grouped by.
+
+    `pairs` are the values of each problem in the baseline and in the other run.
+    """
     members: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in pairs:
         for member in problems[name].groups.items():
             members[member].append(name)
-    for (column, group), own in sorted(members.items()):
-        old, new = [pairs[name][0] for name in own], [pairs[name][1] for name in own]
+    for (column, group), names in sorted(members.items()):
+        old, new = [pairs[name][0] for name in names], [pairs[name][1] for name in names]
         yield GroupComparison(
             column,
             group,
-            len(own),
+            len(names),
             fmean(map(fmean, old)),
             fmean(map(fmean, new)),
-            *scale.paired_interval(old, new, clusters_of(problems[name] for name in own)),
+            *scale.paired_interval(old, new, clusters_of(problems[name] for name in names)),
         )
 
 
-def clusters_of(problems: Iterable[Problem]) -> list[str] | None:
+def clusters_of(problems: Iterable[ProblemValues]) -> list[str] | None:
     """The clusters of the problems; None if they have none."""
-    clusters = [problem.cluster for problem in problems]
-    return [str(one) for one in clusters] if clusters and None not in clusters else None
+    return [problem.cluster for problem in problems if problem.cluster is not None] or None
 
 
 @dataclass(frozen=True)
@@ -295,7 +297,9 @@ class Forecast:
         return plain
 
 
-def power_of(variance: float, problems: int, difference: float, scale: Scale) -> StatisticalPower:
+def power_of(
+    variance: float, problems: int, difference: float, scale: ValueScale
+) -> StatisticalPower:
     """The power of a comparison on this many problems, for this difference."""
     return StatisticalPower(
         detectable(variance, problems, scale.largest),
@@ -320,7 +324,21 @@ def forecast(
         problems = [problem for problem in run.tasks[name].values() if problem.group]
         if _trials(problems) >= scale_of(measure).fewest:
             check_difference(difference, measure)
-            forecasts.append(_forecast(run, name, problems, measure=measure, difference=difference))
+            groups, scale = [problem.group for problem in problems], scale_of(measure)
+            variance = pilot_variance(groups, scale, clusters_of(problems))
+            forecasts.append(
+                Forecast(
+                    task=name,
+                    metric=metric,
+                    kind=measure.kind,
+                    run=run.label,
+                    problems=len(groups),
+                    completions=None if run.measures.at_k else fmean(map(len, groups)),
+                    value=fmean(map(fmean, groups)),
+                    seed_spread=seed_spread(groups, scale),
+                    power=power_of(variance, len(groups), difference, scale),
+                )
+            )
     if not forecasts:
         where = f" in the task {task!r}" if task else ""
         raise RunMismatch(f"{path} has too few values of {metric}{where}")
@@ -334,30 +352,6 @@ def check_difference(difference: float, measure: Measure) -> None:
             f"the difference to detect is {difference:g}, but {measure.kind}s differ by at most "
             f"{scale_of(measure).largest:g}"
         )
-
-
-def _forecast(
-    run: ComparedRun,
-    task: str,
-    problems: Sequence[Problem],
-    *,
-    measure: Measure,
-    difference: float,
-) -> Forecast:
-    groups, scale = [problem.group for problem in problems], scale_of(measure)
-    completions = fmean(map(len, groups))
-    variance = pilot_variance(groups, scale, clusters_of(problems))
-    return Forecast(
-        task=task,
-        metric=run.measures.metric,
-        kind=measure.kind,
-        run=run.label,
-        problems=len(groups),
-        completions=None if run.measures.at_k else completions,
-        value=fmean(map(fmean, groups)),
-        seed_spread=seed_spread(groups, scale),
-        power=power_of(variance, len(groups), difference, scale),
-    )
 
 
 @dataclass(frozen=True)
@@ -439,8 +433,11 @@ def compare_task(
     RunMismatch if the data differ or too few problems have a value.
     """
     refuse_other_data(task, first, second)
-    metric, sides = first.measures.metric, (first.tasks[task], second.tasks[task])
-    before, after = sides
+    metric, before, after = first.measures.metric, first.tasks[task], second.tasks[task]
+
+    def in_both(size: Callable[[ProblemValues], int]) -> tuple[int, int]:
+        return sum(map(size, before.values())), sum(map(size, after.values()))
+
     pairs = {name: (before[name].group, after[name].group) for name in before}
     kept = {name: pair for name, pair in pairs.items() if all(pair)}
     scale = scale_of(measure)
@@ -457,7 +454,13 @@ def compare_task(
     old, new = [pair[0] for pair in kept.values()], [pair[1] for pair in kept.values()]
     change = difference(old, new, scale, clusters)
     sought = change.value if detect is None else detect
-    better, worse = _flips(kept, measure)
+    flips = [Flip(name, fmean(old), fmean(new)) for name, (old, new) in kept.items()]
+    # the largest change first, then by id, 9 before 10
+    flips.sort(key=lambda flip: (-abs(flip.run - flip.baseline), len(flip.id), flip.id))
+    higher = [flip for flip in flips if flip.run > flip.baseline]
+    lower = [flip for flip in flips if flip.run < flip.baseline]
+    fingerprints = [run.record.get("fingerprint", {}) for run in (first, second)]
+    other_tasks = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
     return TaskComparison(
         task=task,
         metric=metric,
@@ -468,54 +471,29 @@ def compare_task(
         run=second.label,
         problems=len(kept),
         left_out=len(pairs) - len(kept),
-        completions=_counts(sides, lambda problem: len(problem.values)),
-        with_value=_counts(sides, lambda problem: len(problem.group)),
+        completions=in_both(lambda problem: len(problem.values)),
+        with_value=in_both(lambda problem: len(problem.group)),
         baseline_value=scale.mean(old, clusters),
         run_value=scale.mean(new, clusters),
         difference=change,
         p_adjusted=change.p_value,
         power=power_of(paired_variance(old, new, scale, clusters), len(kept), sought, scale),
         seed_spreads=(seed_spread(old, scale), seed_spread(new, scale)),
-        better=better,
-        worse=worse,
+        better=lower if measure.lower_is_better else higher,
+        worse=higher if measure.lower_is_better else lower,
         groups=list(by_group(before, kept, scale)),
-        differs_in=_differing(first, second, task),
+        differs_in=sorted(
+            name
+            for name in fingerprints[0].keys() & fingerprints[1].keys() - {"tasks"}
+            if fingerprints[0][name] != fingerprints[1][name] and not name.startswith(other_tasks)
+        ),
         clusters=None if clusters is None else trials,
     )
 
 
-def _trials(problems: Sequence[Problem]) -> int:
-    """The number of clusters; where problems have none, the number of problems."""
-    clusters = clusters_of(problems)
-    return len(problems) if clusters is None else len(set(clusters))
-
-
-def _counts(
-    runs: tuple[Mapping[str, Problem], Mapping[str, Problem]], count: Callable[[Problem], int]
-) -> tuple[int, int]:
-    """The sum over the problems of the baseline, and over those of the run."""
-    before, after = (sum(map(count, problems.values())) for problems in runs)
-    return before, after
-
-
-def _flips(pairs: Mapping[str, Pair], measure: Measure) -> tuple[list[Flip], list[Flip]]:
-    """The problems that are better in the run, and those that are worse."""
-    flips = [Flip(name, fmean(old), fmean(new)) for name, (old, new) in pairs.items()]
-    # the largest change first, then by id, 9 before 10
-    flips.sort(key=lambda flip: (-abs(flip.run - flip.baseline), len(flip.id), flip.id))
-    higher = [flip for flip in flips if flip.run > flip.baseline]
-    lower = [flip for flip in flips if flip.run < flip.baseline]
-    return (lower, higher) if measure.lower_is_better else (higher, lower)
-
-
-def _differing(first: ComparedRun, second: ComparedRun, task: str) -> list[str]:
-    before, after = (run.record.get("fingerprint", {}) for run in (first, second))
-    other_tasks = tuple(f"{name}." for name in {*first.tasks, *second.tasks} - {task})
-    return sorted(
-        name
-        for name in before.keys() & after.keys() - {"tasks"}
-        if before[name] != after[name] and not name.startswith(other_tasks)
-    )
+def _trials(problems: Sequence[ProblemValues]) -> int:
+    """The number of clusters; without clusters, the number of problems."""
+    return len(set(clusters_of(problems) or range(len(problems))))
 
 
 def compare(

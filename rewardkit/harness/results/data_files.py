@@ -58,9 +58,6 @@ MOST_RATIO = 100
 MOST_VALUES = 10_000_000
 """Values of a JSON document in a compressed file; each takes tens of bytes when parsed."""
 
-ROWS_IN_GROUP = 2_000
-"""Rows of a group in a Parquet file."""
-
 
 def field_value(row: Mapping[str, Any], name: str) -> Any:
     """A field by its name or its dotted path, such as `choices.0.text`; None if there is none.
@@ -166,10 +163,14 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
             yield file, file
             return
         try:
-            yield (
-                cast("BinaryIO", io.BufferedReader(_Limited(_decompressed(file, path), path))),
-                file,
-            )
+            unpacked: Any
+            if path.suffix.lower() == ".gz":
+                unpacked = gzip.GzipFile(fileobj=file)
+            else:
+                pyarrow, _ = load_pyarrow(f"reading {path.name}")
+                unpacked = pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")
+                unpacked = io.BufferedReader(unpacked)
+            yield cast("BinaryIO", io.BufferedReader(_Limited(unpacked, path))), file
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path.name} is damaged: {first_line(error)}") from error
 
@@ -204,14 +205,6 @@ class _Limited(io.RawIOBase):
             raise _too_large(self._path)
         buffer[: len(read)] = read
         return len(read)
-
-
-def _decompressed(file: BinaryIO, path: Path) -> BinaryIO:
-    if path.suffix.lower() == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
-    pyarrow, _ = load_pyarrow(f"reading {path.name}")
-    raw = pyarrow.CompressedInputStream(pyarrow.PythonFile(file, "r"), "zstd")
-    return cast("BinaryIO", io.BufferedReader(raw))
 
 
 def _open_json(path: Path) -> _File:
@@ -313,7 +306,6 @@ class JsonLines(_File):
     """The numbers of the lines to leave out."""
 
     def chunks(self, skip: int) -> Iterator[Chunk]:
-        """Chunks of whole lines, not parsed."""
         row, line = 0, 1
         with _opened(self.path) as (content, file):
             while block := content.read(CHUNK_BYTES):
@@ -327,7 +319,6 @@ class JsonLines(_File):
                 row, line = row + count, line + len(lines) - (not lines[-1])
 
     def rows(self, chunk: Chunk) -> Iterator[Row]:
-        """The parsed lines. DataError names the file and the line."""
         filled = self._filled(chunk.content.split(b"\n"), chunk.line)
         for number, line in itertools.islice(filled, chunk.skipped, None):
             yield json_row(line, number, self.path.name)
@@ -338,8 +329,6 @@ class JsonLines(_File):
         return (one for one in numbered if one[1].strip() and one[0] not in self.damaged)
 
     def without_damaged(self, most: int) -> tuple[_File, list[str]]:
-        """The file without its damaged lines, and a remark that names them. DataError if there are
-        more than `most`."""
         damaged: list[int] = []
         for chunk in self.chunks(0):
             for number, line in self._filled(chunk.content.split(b"\n"), chunk.line):
@@ -436,7 +425,10 @@ def chat_in_text(field: Any, place: str) -> Any:
     if JSON_CHAT.match(field):
         with contextlib.suppress(ValueError, RecursionError):
             messages = json.loads(field)
-            if all(one is None or (isinstance(one, dict) and "role" in one) for one in messages):
+            if all(
+                message is None or (isinstance(message, dict) and "role" in message)
+                for message in messages
+            ):
                 return messages
     if not PYTHON_CHAT.match(field):
         return field
@@ -474,9 +466,9 @@ class InspectArchive(_File):
         try:
             with self.path.open("rb") as file, zipfile.ZipFile(file) as archive:
                 members = [one for one in archive.infolist() if one.filename.startswith("samples/")]
-                if sum(one.file_size for one in members) > most_bytes(self.path):
+                if sum(member.file_size for member in members) > most_bytes(self.path):
                     raise _too_large(self.path)
-                contents = (self._content(archive, file, one) for one in members)
+                contents = (self._content(archive, file, member) for member in members)
                 rows = (_json_value(content, f"{name}, a sample") for content in contents)
                 yield from _with_ends(rows, name, self.size, len(members))
         except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError, zlib.error) as error:
@@ -536,8 +528,7 @@ class Parquet(_File):
     """A Parquet file, read as a stream: a row group may be larger than the memory."""
 
     @property
-    def size(self) -> int:
-        """Bytes of its columns before compression."""
+    def size(self) -> int:  # the bytes of its columns before compression
         metadata = _open_parquet(self.path).metadata
         groups = range(metadata.num_row_groups)
         return sum(metadata.row_group(group).total_byte_size for group in groups)
@@ -647,8 +638,8 @@ def rows_of(task: Task, samples: Sequence[Sample]) -> list[Row]:
     for index, sample in enumerate(samples):
         plain = dict(sample.columns)
         candidates = (plain, {"id": sample.id, **plain})  # with its id if the task can't derive it
-        own = (row for row in candidates if task.sample(json.loads(as_json(row)), index) == sample)
-        if (row := next(own, None)) is None:
+        same = (row for row in candidates if task.sample(json.loads(as_json(row)), index) == sample)
+        if (row := next(same, None)) is None:
             raise DataError(
                 f"task {task.name!r} reads another sample from the columns of its sample "
                 f"{sample.id!r}, so a file of them would hold other problems; its `sample` must "
@@ -699,29 +690,6 @@ def _write_parquet(rows: Sequence[Row], path: Path) -> None:
 WRITERS = {".jsonl": _write_jsonl, ".parquet": _write_parquet}
 
 
-def stream_to_parquet(rows: Iterable[Row], schema: Any, path: Path) -> int:
-    """Write rows as they come, atomically, and return their number. Raises WriteError.
-
-    Only the rows of one group are in memory. Without rows, the table is empty.
-    """
-    pyarrow, parquet = load_pyarrow(f"writing {path.name}")
-    rows, count = iter(rows), 0
-    with (
-        replaced_file(path) as partial,
-        parquet.ParquetWriter(partial, schema, compression="zstd") as writer,
-    ):
-        while group := list(itertools.islice(rows, ROWS_IN_GROUP)):
-            writer.write_table(pyarrow.Table.from_pylist(group, schema))
-            count += len(group)
-    return count
-
-
-def storable(value: Any) -> Any:
-    """The value with lone surrogates, which Parquet can't store, as escapes."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {name: storable(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(storable(inner) for inner in value)
-    return value
+def storable(text: str) -> str:
+    """The text with lone surrogates, which Parquet can't store, as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -39,13 +39,13 @@ class _TaskRecord(TypedDict, total=False):
     judging: dict[str, Any]
 
 
-class _Settings(TypedDict, total=False):
+class _RunSettings(TypedDict, total=False):
     max_errors: Number
 
 
 class _RunRecord(TypedDict, total=False):
     command: list[Any]
-    settings: _Settings
+    settings: _RunSettings
     fingerprint: dict[str, Any]
     tasks: dict[str, _TaskRecord]
     backend: dict[str, Any]
@@ -167,7 +167,7 @@ def write_note(folder: Path, key: str, note: SampleNote) -> None:
     The file is replaced whole. Raises WriteError.
     """
     notes = {**read_notes(folder), key: note}
-    samples = {key: asdict(one) for key, one in notes.items() if one.note or one.tags}
+    samples = {key: asdict(note) for key, note in notes.items() if note.note or note.tags}
     document = {"format": FORMAT, "samples": samples}
     replace_text(folder / NOTES, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 

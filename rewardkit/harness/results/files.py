@@ -61,8 +61,8 @@ def write_errors(path: Path, size: int | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        own = (path, _partial(path), *path.parents)
-        if error.filename is not None and Path(error.filename) not in own:
+        paths = (path, _partial(path), *path.parents)
+        if error.filename is not None and Path(error.filename) not in paths:
             raise
         is_above = error.filename is not None and Path(error.filename) in path.parents
         if error.errno == errno.ENOENT and not path.parent.is_dir() and not is_above:
@@ -107,7 +107,7 @@ def flat(values: Mapping[str, Any], separator: str = ".") -> Iterator[tuple[str,
     while pending:
         name, value = pending.pop()
         if isinstance(value, Mapping):
-            inner = [(f"{name}{separator}{own}", one) for own, one in value.items()]
+            inner = [(f"{name}{separator}{key}", entry) for key, entry in value.items()]
             pending += reversed(inner)
         else:
             yield name, value

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from rewardkit.harness.results.completion_row import CompletionRow
-from rewardkit.harness.results.metric import AMOUNTS, SHARES, Metric, Scale
+from rewardkit.harness.results.metric import AMOUNTS, SHARES, Metric, ValueScale
 from rewardkit.harness.results.names import PART
 from rewardkit.harness.results.rates import RATES, Rate, components, kind_of
 from rewardkit.protocols import Task, extras
@@ -34,7 +34,7 @@ class Measure:
     """Which completions have a value, in a few words."""
 
 
-def scale_of(measure: Measure) -> Scale:
+def scale_of(measure: Measure) -> ValueScale:
     """The statistics of a measure's values."""
     return SHARES if measure.kind == "share" else AMOUNTS
 
@@ -95,7 +95,7 @@ def task_amounts(
     for row in rows:
         by_task[row.task].append(row)
     estimates = {task.name: _estimates(task, by_task[task.name]) for task in tasks}
-    return {name: own for name, own in estimates.items() if own}
+    return {name: of_task for name, of_task in estimates.items() if of_task}
 
 
 def _estimates(task: Task, rows: Sequence[CompletionRow]) -> dict[str, Metric]:

@@ -50,8 +50,8 @@ def mean(values: Sequence[float], problems: Sequence[int], clusters: Clusters = 
     problem.
     """
     means = _means(values, problems)
-    own = clusters and [clusters[problem] for problem, _ in groupby(problems)]
-    low, high = interval_of_group_means(means, values, own)
+    of_problems = clusters and [clusters[problem] for problem, _ in groupby(problems)]
+    low, high = interval_of_group_means(means, values, of_problems)
     return Metric(fmean(means), low, high, len(values))
 
 
@@ -253,7 +253,7 @@ def _reach(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ValueScale:
     """How the means of a kind of value are estimated."""
 
     largest: float
@@ -280,14 +280,12 @@ def _share_variance(squares: float, count: int, means: Sequence[float]) -> float
     return (squares + CAUTION * widest) / (count + CAUTION)
 
 
-def _amount_variance(squares: float, count: int, means: Sequence[float]) -> float:
-    return squares / (count - 1)
-
-
-SHARES = Scale(1.0, 1, clustered_interval, paired_interval, _share_variance)
+SHARES = ValueScale(1.0, 1, clustered_interval, paired_interval, _share_variance)
 """Values in [0, 1]: right or wrong, scores."""
 
-AMOUNTS = Scale(LARGEST, 2, amount_interval, paired_amount_interval, _amount_variance)
+AMOUNTS = ValueScale(
+    LARGEST, 2, amount_interval, paired_amount_interval, lambda squares, n, _: squares / (n - 1)
+)
 """Values from 0 without an upper bound: errors."""
 
 
@@ -307,7 +305,7 @@ class PairedDifference:
 
 
 def difference(
-    baseline: Groups, other: Groups, scale: Scale, clusters: Clusters = None
+    baseline: Groups, other: Groups, scale: ValueScale, clusters: Clusters = None
 ) -> PairedDifference:
     """How much higher `other` is; both hold the same problems in the same order, at least one.
 
@@ -378,7 +376,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [min(1.0, adjusted[index]) for index in range(len(p_values))]
 
 
-def seed_spread(groups: Groups, scale: Scale = SHARES) -> Metric | None:
+def seed_spread(groups: Groups, scale: ValueScale = SHARES) -> Metric | None:
     """The standard deviation between seeds of the mean of one completion per problem.
 
     `groups` holds each problem's values. Seeds draw completions independently, so the
@@ -409,7 +407,7 @@ _REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) + NormalDist().inv_cdf(POWER
 
 
 def paired_variance(
-    baseline: Groups, other: Groups, scale: Scale, clusters: Clusters = None
+    baseline: Groups, other: Groups, scale: ValueScale, clusters: Clusters = None
 ) -> float:
     """The variance of a problem's difference between two runs over the same problems.
 
@@ -421,14 +419,14 @@ def paired_variance(
 
 
 def _problem_variance(
-    values: Sequence[float], clusters: Clusters, scale: Scale, means: Sequence[float]
+    values: Sequence[float], clusters: Clusters, scale: ValueScale, means: Sequence[float]
 ) -> float:
     trials = cluster_values(values, clusters)
     variance = scale.variance(sum_of_squares(trials), len(trials), means)
     return variance * len(values) / len(trials)
 
 
-def pilot_variance(groups: Groups, scale: Scale, clusters: Clusters = None) -> float:
+def pilot_variance(groups: Groups, scale: ValueScale, clusters: Clusters = None) -> float:
     """The variance of a problem's difference from a run of a model that finds other problems hard.
 
     This is cautious: two models that find the same problems hard differ less.

@@ -119,7 +119,7 @@ def refuse_missing(model: str) -> None:
         )
     is_path = path.exists() or model.startswith((".", "/", "~")) or model.count("/") != 1
     if is_path or path.parent.is_dir() or _OF_TRAINING.fullmatch(path.name):
-        beside = sorted(one.name for one in path.parent.glob("*") if one.is_dir())
+        beside = sorted(entry.name for entry in path.parent.glob("*") if entry.is_dir())
         close = difflib.get_close_matches(path.name, beside, n=1)
         hint = f"; did you mean {str(path.parent / close[0])!r}?" if close else ""
         raise UsageError(

@@ -36,8 +36,8 @@ def components(parts: Mapping[str, float]) -> Mapping[str, float]:
         return parts
     by_name: dict[str, list[float]] = {}
     for name, score in parts.items():
-        number, _, own = name.partition(" ")
-        by_name.setdefault(own if number.isdigit() else name, []).append(score)
+        number, _, kind = name.partition(" ")
+        by_name.setdefault(kind if number.isdigit() else name, []).append(score)
     return {name: fmean(scores) for name, scores in by_name.items()}
 
 
@@ -136,8 +136,8 @@ class Parts:
             scores = self.columns.setdefault(name, array("d"))
             scores.extend([nan] * (number - len(scores)))
             scores.append(score)
-        if own := numbered(parts):
-            self.numbered.setdefault(problem, []).extend(own.values())
+        if by_name := numbered(parts):
+            self.numbered.setdefault(problem, []).extend(by_name.values())
 
     def complete(self, problems: Sequence[int]) -> None:
         """Fill the columns up, once every row's problem is known."""
@@ -331,7 +331,9 @@ def rates(outcomes: Outcomes) -> dict[str, Metric]:
     columns: dict[str, Sequence[float]] = {}
     for reading, parts in (("", outcomes.parts), (FLEXIBLE, outcomes.flexible_parts)):
         if parts.numbered:
-            clusters = outcomes.clusters and [outcomes.clusters[one] for one in parts.numbered]
+            clusters = outcomes.clusters and [
+                outcomes.clusters[problem] for problem in parts.numbered
+            ]
             numbered = list(parts.numbered.values())
             figures[f"instruction_accuracy{reading}"] = pooled_mean(numbered, clusters)
         columns |= {f"{PART}{part}{reading}": scores for part, scores in parts.columns.items()}

@@ -106,8 +106,8 @@ def _groups(records: Sequence[Mapping[str, Any]]) -> Iterator[list[RolloutRow]]:
 
 def _problem(record: Mapping[str, Any]) -> tuple[str, ...]:
     names = ("step", "batch", "prompt")
-    own = _columns(record), record.get("group") if _is_earlier(record) else None
-    return tuple(str(one) for one in (*map(record.get, names), *own))
+    others = _columns(record), record.get("group") if _is_earlier(record) else None
+    return tuple(str(value) for value in (*map(record.get, names), *others))
 
 
 def _is_earlier(record: Mapping[str, Any]) -> bool:
@@ -136,8 +136,8 @@ def _row(record: Mapping[str, Any], group: str, index: int) -> RolloutRow:
         alone = last_message(turns, "user") if len(turns) == 1 else ""
         prompt = alone or json.dumps(turns, ensure_ascii=False, default=str)
     if _is_earlier(record):
-        rewards = {one["name"]: one["reward"] for one in record["rewards"]}
-        verdicts = {one["name"]: _earlier_verdict(one) for one in record["verdicts"] or ()}
+        rewards = {entry["name"]: entry["reward"] for entry in record["rewards"]}
+        verdicts = {entry["name"]: _earlier_verdict(entry) for entry in record["verdicts"] or ()}
     else:
         rewards = {name: _number(record[name]) for name in _reward_names(record)}
         labels = [name.removesuffix("/verdict") for name in record if name.endswith("/verdict")]
@@ -171,9 +171,9 @@ def _number(value: float | None) -> float | None:
 def _verdict(record: Mapping[str, Any], label: str) -> Verdict:
     fields = {name: record[f"{label}/{name}"] for name in ("answer", "failure", "message")}
     correct = OUTCOMES[record[f"{label}/verdict"]]
-    own = {"answer": fields["answer"] or None, "failure": fields["failure"] or None}
+    filled = {"answer": fields["answer"] or None, "failure": fields["failure"] or None}
     score = None if correct is None else _number(record[f"{label}/score"])
-    return Verdict.from_json({**fields, **own, "correct": correct, "score": score})
+    return Verdict.from_json({**fields, **filled, "correct": correct, "score": score})
 
 
 def _earlier_verdict(record: Mapping[str, Any]) -> Verdict:

@@ -120,11 +120,11 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     """Each folder's name, with as many parents as make it unique."""
     parts = [folder.resolve().parts for folder in folders]
     names = []
-    for own in parts:
+    for path in parts:
         length = 1
-        while length < len(own) and sum(own[-length:] == other[-length:] for other in parts) > 1:
+        while length < len(path) and sum(path[-length:] == other[-length:] for other in parts) > 1:
             length += 1
-        names.append("/".join(own[-length:]))
+        names.append("/".join(path[-length:]))
     return names
 
 

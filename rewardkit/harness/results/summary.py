@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from rewardkit.errors import DataError, UnknownName
 from rewardkit.harness.results.at_k import SameAnswers, multi_sample_metrics, same_text, same_to
@@ -26,8 +26,6 @@ from rewardkit.harness.results.rates import (
 )
 from rewardkit.protocols import Task, extras
 from rewardkit.records import Failure
-
-Row = TypeVar("Row", bound=CompletionRow)
 
 __all__ = ["Lengths", "Metric", "TaskSummary", "summarise", "summarise_task", "summarise_tasks"]
 
@@ -168,7 +166,7 @@ def require_cluster(cluster: str, columns: Mapping[str, Any], row: str) -> None:
         raise DataError(f"{row} has nothing in the column {cluster!r} of --cluster; it has {named}")
 
 
-def _in_order(rows: Sequence[Row]) -> list[Row]:
+def _in_order(rows: Sequence[CompletionRow]) -> list[CompletionRow]:
     # two sorts, because the pairs of one would take more memory than the rows of a large file
     return sorted(sorted(rows, key=attrgetter("index")), key=attrgetter("id"))
 
@@ -215,9 +213,9 @@ def shortcomings(
     Nothing is judged, the verifier crashed on every text, a larger share than `max_errors` is
     unjudged, or a metric is below its value in `fail_under` in a task that has it.
     """
-    total = sum(one.completions for one in tasks.values())
-    judged = sum(one.judged for one in tasks.values())
-    crashed = sum(one.failures.get(Failure.CRASHED, 0) for one in tasks.values())
+    total = sum(summary.completions for summary in tasks.values())
+    judged = sum(summary.judged for summary in tasks.values())
+    crashed = sum(summary.failures.get(Failure.CRASHED, 0) for summary in tasks.values())
     reasons = []
     if total and not judged:
         reasons.append("nothing was judged")

@@ -231,12 +231,12 @@ class FileJob(Job):
             unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(lacking).partition(';')[0]}")
         return [
             generated(
-                *(self.name, sample, index, one.completion, self.verifiers),
-                unjudged or (None if one.has_text else WITHOUT_COMPLETION),
-                label=one.label,
+                *(self.name, sample, index, reply.completion, self.verifiers),
+                unjudged or (None if reply.has_text else WITHOUT_COMPLETION),
+                label=reply.label,
                 others=others,
             )
-            for index, one in enumerate(of_row)
+            for index, reply in enumerate(of_row)
         ]
 
     def checked(self) -> FileJob:
@@ -277,7 +277,7 @@ class FileJob(Job):
         if no_reference is not None:
             yield "reference", no_reference
         of_row = completions(row, number, self.columns)
-        if not any(one.has_text or one.completion.finish_reason == "error" for one in of_row):
+        if not any(reply.has_text or reply.completion.finish_reason == "error" for reply in of_row):
             fields = self.columns.completions
             where = f"{fields[0]!r}" if fields else f"any of {', '.join(COMPLETION_FIELDS)}"
             option = "--completion-field"

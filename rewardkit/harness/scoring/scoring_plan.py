@@ -103,9 +103,10 @@ class VerifierChoice:
             if self.verifier_field is None:
                 verifier = installed.verifier(self.name, **self.parameters)
             else:
-                own = parameters_by_verifier(self.parameters, self.names)
+                parameters = parameters_by_verifier(self.parameters, self.names)
                 by_name = {
-                    name: installed.verifier(name, **own.get(name, {})) for name in self.names
+                    name: installed.verifier(name, **parameters.get(name, {}))
+                    for name in self.names
                 }
                 verifier = ByRow(self.verifier_field, by_name)
             verifiers = TaskVerifiers(verifier, None, None, thinking, self.timeout)
@@ -123,9 +124,9 @@ class VerifierChoice:
         verifiers = replace(verifiers, thinking_tags=tags)
         return SecondOpinions(**self.opinions).added_to(verifiers), task
 
-    def _with_parameters(self, own: TaskVerifiers) -> TaskVerifiers:
-        """The task's own verifiers with the parameters; the flexible one takes a few of them."""
-        strict, flexible = own.strict, own.flexible
+    def _with_parameters(self, verifiers: TaskVerifiers) -> TaskVerifiers:
+        """The task's verifiers with the parameters; the flexible one takes a few of them."""
+        strict, flexible = verifiers.strict, verifiers.flexible
         strict = with_parameters(type(strict).__name__, strict, self.parameters)
         if flexible is not None:
             shared = {
@@ -134,7 +135,7 @@ class VerifierChoice:
                 if name in self.parameters and hasattr(flexible, name)
             }
             flexible = with_parameters(type(flexible).__name__, flexible, shared)
-        return replace(own, strict=strict, flexible=flexible)
+        return replace(verifiers, strict=strict, flexible=flexible)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,8 +287,7 @@ def _plan_files(
         "data": data,
     }
     fingerprint = {
-        **file_fingerprint(*paths),
-        **verifier_fingerprint(name, verifiers),
+        **scoring_fingerprint(paths, {name: verifiers}),
         "columns": settings["columns"],
         "data": hashed.get("data_hash"),
         **({"skip_bad": skip_bad} if skip_bad else {}),
@@ -325,13 +325,20 @@ def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScoreP
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or name {path.parent}")
     replaced = {name: value for name in REPLACING if (value := getattr(choice, name))}
-    task_records = {name: {**own, **replaced} for name, own in record.get("tasks", {}).items()}
-    resolved = {name: resolve_task(path, name, own) for name, own in task_records.items()}
+    task_records = {
+        name: {**task_record, **replaced} for name, task_record in record.get("tasks", {}).items()
+    }
+    resolved = {
+        name: resolve_task(path, name, task_record) for name, task_record in task_records.items()
+    }
     verifiers = {name: of_task for name, (of_task, _) in resolved.items()}
     job = RunJob(
         source=JsonLines(path / SAMPLES, damaged=frozenset(row + 1 for row in replaced_rows(path))),
         verifiers=verifiers,
-        group_by={name: tuple(own.get("group_by", ())) for name, own in task_records.items()},
+        group_by={
+            name: tuple(task_record.get("group_by", ()))
+            for name, task_record in task_records.items()
+        },
         keep_rows=output.output_dir is not None,
         shard=output.shard,
         cluster=cluster_column(output.cluster, record.get("settings", {}).get("cluster")),
@@ -339,13 +346,12 @@ def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScoreP
     plan = ScorePlan(job, {name: task for name, (_, task) in resolved.items() if task})
     if output.output_dir is None:
         return plan
-    fingerprint = file_fingerprint(path / SAMPLES)
-    for name, of_task in verifiers.items():
-        fingerprint |= verifier_fingerprint(name, of_task)
+    fingerprint = scoring_fingerprint([path / SAMPLES], verifiers)
     again: dict[str, Any] = {"judged_again": str(path)}
     again |= {name: record[name] for name in ("settings", "backend") if name in record}
     again["tasks"] = {
-        name: {**own, **isolation_of(verifiers[name].strict)} for name, own in task_records.items()
+        name: {**task_record, **isolation_of(verifiers[name].strict)}
+        for name, task_record in task_records.items()
     }  # this machine may reach another level than the run's
     return replace(plan, fingerprint=fingerprint, record=again)
 
@@ -354,27 +360,26 @@ REPLACING = ("thinking", "thinking_tags", "timeout", "opinions")
 """What a scoring may set otherwise than the run whose completions it judges again."""
 
 
-def file_fingerprint(*paths: Path) -> dict[str, str]:
-    """Hashes of the whole files, at a second or less per GB, and the version of rewardkit."""
-    return {"file": " ".join(map(hash_file, paths)), "rewardkit": __version__}
-
-
-def verifier_fingerprint(name: str, verifiers: TaskVerifiers) -> dict[str, str]:
-    """The verifiers with their parameters, and what they read of thinking and the timeout if they
-    are set."""
-    names = ("thinking", "thinking_tags", "timeout")
-    limits = {key: getattr(verifiers, key) for key in names}
-    of_verifiers = verifier_identities(verifiers)
-    of_verifiers |= {key: str(value) for key, value in limits.items() if value}
-    return {f"{name}.{key}": value for key, value in of_verifiers.items()}
+def scoring_fingerprint(
+    paths: Sequence[Path], verifiers: Mapping[str, TaskVerifiers]
+) -> dict[str, str]:
+    """What decides the verdicts: hashes of the whole files, the version of rewardkit, and for each
+    task or verifier the verifiers with their parameters, thinking and timeout."""
+    entries = {"file": " ".join(map(hash_file, paths)), "rewardkit": __version__}
+    for name, of_task in verifiers.items():
+        values = {key: getattr(of_task, key) for key in ("thinking", "thinking_tags", "timeout")}
+        values = {key: str(value) for key, value in values.items() if value}
+        identities = verifier_identities(of_task) | values
+        entries |= {f"{name}.{key}": value for key, value in identities.items()}
+    return entries
 
 
 def resolve_task(
     path: Path, name: str, task_record: Mapping[str, Any]
 ) -> tuple[TaskVerifiers, Task | None]:
     """The verifiers, and the task if there is one, that a run's record names. RunMismatch."""
-    own = {key: task_record[key] for key in ("definition", "task_args") if key in task_record}
-    judging = task_record.get("judging", {"task": name, **own})
+    named = {key: task_record[key] for key in ("definition", "task_args") if key in task_record}
+    judging = task_record.get("judging", {"task": name, **named})
     replaced = {key: task_record[key] for key in REPLACING if task_record.get(key)}
     try:
         choice = VerifierChoice(**{**judging, **replaced})

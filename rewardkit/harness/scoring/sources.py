@@ -196,10 +196,10 @@ def completions(row: Mapping[str, Any], number: int, columns: FileFields) -> lis
         label = columns.labels[place] if columns.labels else None
         labels = _labels(row, number, label, len(texts))
         around = _objects_around(row, name)
-        for index, ((text, own), labelled) in enumerate(zip(texts, labels, strict=True)):
-            near = [own, *around] if own else around
+        for index, ((text, around_text), labelled) in enumerate(zip(texts, labels, strict=True)):
+            near = [around_text, *around] if around_text else around
             completion = _completion(text, near, index if len(texts) > 1 else None)
-            if apart := _apart_from_text(own):
+            if apart := _apart_from_text(around_text):
                 completion = replace(completion, **apart)
             has_text = bool(apart) or text is not None
             if not has_text and (why := request_error(row)) is not None:
@@ -213,7 +213,9 @@ def completion_field(row: Mapping[str, Any]) -> str | None:
     for name in COMPLETION_FIELDS:
         try:
             texts = _texts(row.get(name))
-            if any(text is not None or _apart_from_text(own) for text, own in texts):
+            if any(
+                text is not None or _apart_from_text(around_text) for text, around_text in texts
+            ):
                 return name
         except TypeError:
             continue
@@ -237,8 +239,8 @@ def _texts(value: Any) -> Iterator[Text]:
         elif not value:
             yield None, {}
         else:
-            for one in value:
-                yield from _texts(one)
+            for inner in value:
+                yield from _texts(inner)
     elif isinstance(value, Mapping):
         yield _text_in(value), value
     elif value is None or value != value:  # NaN stands for nothing in a table
@@ -264,11 +266,11 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
     raise TypeError("an object without a text")
 
 
-def _apart_from_text(own: Mapping[str, Any]) -> dict[str, Any]:
+def _apart_from_text(around: Mapping[str, Any]) -> dict[str, Any]:
     """What a server separated from the text of a message, or of its choice: calls, thinking."""
-    if not own:
+    if not around:
         return {}
-    turns = [{"role": "assistant", **(own.get("message") or own)}]
+    turns = [{"role": "assistant", **(around.get("message") or around)}]
     apart = {"tool_calls": last_calls(turns), "reasoning": last_reasoning(turns)}
     return {name: value for name, value in apart.items() if value}
 
@@ -301,13 +303,15 @@ def _completion(
 
 
 def _nearest(around: Sequence[Mapping[str, Any]], name: str, place: int | None) -> Any:
-    for one in around:
-        if name in one:
-            value = one[name]
+    for fields in around:
+        if name in fields:
+            value = fields[name]
             if place is None or not isinstance(value, list):
                 return value
             return value[place] if place < len(value) else None
-        usage = one.get("usage") if place is None else None  # else the usage of all texts together
+        usage = (
+            fields.get("usage") if place is None else None
+        )  # else the usage of all texts together
         if isinstance(usage, Mapping) and name in usage:
             return usage[name]
     return None
@@ -343,10 +347,10 @@ def _labels(
         return [None] * count
     value = field_value(row, name)
     values = value if isinstance(value, list) else [value] * count
-    if len(values) != count or any(one not in (None, 0, 1) for one in values):
+    if len(values) != count or any(label not in (None, 0, 1) for label in values):
         what = "not true or false" if count == 1 else f"not {count} of true and false"
         raise DataError(f"row {number + 1}: the label {name!r} is {value!r:.60}, {what}")
-    return [None if one is None else bool(one) for one in values]
+    return [None if label is None else bool(label) for label in values]
 
 
 def missing(row: Mapping[str, Any], number: int, what: str, option: str) -> DataError:

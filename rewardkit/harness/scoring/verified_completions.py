@@ -31,7 +31,7 @@ from rewardkit.text.thinking import ThinkingTags, in_think_tags, split_thinking
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TrainingReply:
     """A completion as a reply to the prompt to train on."""
 
     sample: Sample
@@ -56,20 +56,20 @@ class Selection:
         if self.choose not in ORDERS:
             raise UnknownName.among("order", self.choose, ORDERS)
 
-    def __call__(self, replies: Sequence[Reply]) -> list[Reply]:
+    def __call__(self, replies: Sequence[TrainingReply]) -> list[TrainingReply]:
         """Put the replies to one problem in order, without the repeated ones."""
-        distinct: dict[str, Reply] = {}
-        for one in replies:
-            distinct.setdefault(" ".join(one.text.split()), one)
+        distinct: dict[str, TrainingReply] = {}
+        for reply in replies:
+            distinct.setdefault(" ".join(reply.text.split()), reply)
         return ORDERS[self.choose](list(distinct.values()), self.seed)
 
 
-def _most_different_first(replies: list[Reply], seed: int) -> list[Reply]:
+def _most_different_first(replies: list[TrainingReply], seed: int) -> list[TrainingReply]:
     """The first one, then each time the one that shares the fewest pairs of words with any before.
 
     Likeness is the Jaccard index of the sets of neighbouring words.
     """
-    words = [one.text.split() for one in replies]
+    words = [reply.text.split() for reply in replies]
     pairs = [set(zip(("", *text), (*text, ""), strict=True)) for text in words]
     likeness = [0.0] * len(replies)
     rest, order = list(range(len(replies))), list[int]()
@@ -83,11 +83,11 @@ def _most_different_first(replies: list[Reply], seed: int) -> list[Reply]:
     return [replies[place] for place in order]
 
 
-ORDERS: Mapping[str, Callable[[list[Reply], int], list[Reply]]] = {
+ORDERS: Mapping[str, Callable[[list[TrainingReply], int], list[TrainingReply]]] = {
     "first": lambda replies, _: replies,
-    "shortest": lambda replies, _: sorted(replies, key=lambda one: len(one.text)),
+    "shortest": lambda replies, _: sorted(replies, key=lambda reply: len(reply.text)),
     "random": lambda replies, seed: sorted(
-        replies, key=lambda one: random.Random(f"{seed}/{one.sample.id}/{one.index}").random()
+        replies, key=lambda reply: random.Random(f"{seed}/{reply.sample.id}/{reply.index}").random()
     ),
     "diverse": _most_different_first,
 }
@@ -100,7 +100,7 @@ class RunReplies:
 
     task: Task
     template: PromptTemplate
-    problems: Sequence[Sequence[Reply]]
+    problems: Sequence[Sequence[TrainingReply]]
 
 
 def read_replies(
@@ -170,7 +170,7 @@ def _reply(
     *,
     same_form: bool,
     tags: ThinkingTags | None = None,
-) -> Reply:
+) -> TrainingReply:
     if row.tool_calls:
         raise UsageError(
             f"{row.key} has tool calls that the server separated from its text, so the text to "
@@ -184,25 +184,27 @@ def _reply(
         text = f"<think>\n{row.reasoning}\n</think>\n\n{text}"
     changed = text != row.completion or not same_form
     cut_off = row.finish_reason == "length"
-    return Reply(sample, row.index, text, row.verdict.correct, cut_off, changed)
+    return TrainingReply(sample, row.index, text, row.verdict.correct, cut_off, changed)
 
 
-def _judged(verifiers: TaskVerifiers, replies: Sequence[Reply]) -> list[list[Reply]]:
+def _judged(
+    verifiers: TaskVerifiers, replies: Sequence[TrainingReply]
+) -> list[list[TrainingReply]]:
     """The replies by problem, the changed ones with new verdicts."""
     changed = [one for one in replies if one.changed]
     verdicts = iter(
         judge_samples(
             verifiers.strict,
-            [in_think_tags(one.text, verifiers.thinking_tags) for one in changed],
-            [one.sample for one in changed],
+            [in_think_tags(reply.text, verifiers.thinking_tags) for reply in changed],
+            [reply.sample for reply in changed],
             JudgingOptions(verifiers.timeout, thinking=verifiers.thinking),
             verifiers.control,
         )
     )
-    problems: dict[str, list[Reply]] = {}
-    for one in replies:
-        reply = replace(one, correct=next(verdicts).correct) if one.changed else one
-        problems.setdefault(one.sample.id, []).append(reply)
+    problems: dict[str, list[TrainingReply]] = {}
+    for reply in replies:
+        reply = replace(reply, correct=next(verdicts).correct) if reply.changed else reply
+        problems.setdefault(reply.sample.id, []).append(reply)
     return list(problems.values())
 
 
@@ -212,7 +214,7 @@ def completion_rows(run: RunReplies, select: Selection) -> tuple[list[Row], str,
     If the run drew several completions a problem, a row's id is the problem's, a slash and the
     completion's number. DataError if the task would read another problem from a row.
     """
-    several = any(one.index for problem in run.problems for one in problem)
+    several = any(reply.index for problem in run.problems for reply in problem)
     rows, solved, left_out = [], 0, Counter[str]()
     for problem in run.problems:
         right = [one for one in problem if one.correct]
@@ -224,8 +226,8 @@ def completion_rows(run: RunReplies, select: Selection) -> tuple[list[Row], str,
         left_out["repeated"] += len(finished) - len(distinct)
         left_out["over --per-problem"] += len(distinct) - len(taken)
         rows += [
-            _row(run, one, f"{one.sample.id}/{one.index}" if several else one.sample.id)
-            for one in taken
+            _row(run, reply, f"{reply.sample.id}/{reply.index}" if several else reply.sample.id)
+            for reply in taken
         ]
     if not rows:
         raise DataError("no completion of the run is right, so there is nothing to train on")
@@ -234,7 +236,7 @@ def completion_rows(run: RunReplies, select: Selection) -> tuple[list[Row], str,
     return rows, summary, reasons and f"; left out {reasons}"
 
 
-def _row(run: RunReplies, reply: Reply, name: str) -> Row:
+def _row(run: RunReplies, reply: TrainingReply, name: str) -> Row:
     added = reply_columns(run.template, reply.sample, reply.text)
     row = {**reply.sample.columns, "id": name, **added}
     read = run.task.sample(json.loads(as_json(row)), 0)
@@ -259,12 +261,12 @@ def preference_pairs(run: RunReplies, select: Selection) -> tuple[list[Row], str
     other columns: KTOTrainer, which splits the pairs, accepts none. Also returns a summary, and one
     of the lengths.
     """
-    pairs: list[tuple[Reply, Reply]] = []
+    pairs: list[tuple[TrainingReply, TrainingReply]] = []
     for problem in run.problems:
         unpaired = select([one for one in problem if one.correct is False])
         taken = select([one for one in problem if one.correct and not one.cut_off])
         for chosen in taken[: min(len(unpaired), select.most or len(taken))]:
-            nearest = min(unpaired, key=lambda one: abs(len(one.text) - len(chosen.text)))
+            nearest = min(unpaired, key=lambda reply: abs(len(reply.text) - len(chosen.text)))
             unpaired.remove(nearest)
             pairs.append((chosen, nearest))
     rows: list[Row] = [
@@ -277,8 +279,8 @@ def preference_pairs(run: RunReplies, select: Selection) -> tuple[list[Row], str
     ]
     if not pairs:
         raise DataError("no problem of the run has both a right and a wrong completion to pair")
-    right, wrong = ([len(one.text) for one in side] for side in zip(*pairs, strict=True))
-    paired = len({one.sample.id for one, _ in pairs})
+    right, wrong = ([len(reply.text) for reply in side] for side in zip(*pairs, strict=True))
+    paired = len({reply.sample.id for reply, _ in pairs})
     lengths = f"; median characters: {median(right):,.0f} of right ones"
     lengths += f", {median(wrong):,.0f} of wrong ones"
     return rows, f"{counted(len(rows), 'pair')} of {_share(paired, run)}", lengths

@@ -123,6 +123,14 @@ class Browser:
         self.send("Page.navigate", url=path.resolve().as_uri() + fragment)
         self.wait_for("performance.getEntriesByName('rewardkit:painted').length")
 
+    def go(self, fragment: str) -> None:
+        """Change the page's address and wait until the page has followed."""
+        self.value(
+            f"new Promise(done => {{ if (location.hash === {json.dumps(fragment)}) return done();"
+            " addEventListener('hashchange', () => setTimeout(done), {once: true});"
+            f" location.hash = {json.dumps(fragment)}; }})"
+        )
+
     def value(self, expression: str) -> Any:
         """Return the value of a JavaScript expression; a promise is awaited."""
         found = self.send(

@@ -114,34 +114,56 @@ def test_it_opens_on_the_summary_and_shows_accuracy_first(at: Any) -> None:
     assert browser.value("document.querySelector('#view-samples').hidden") is True
 
 
-@pytest.mark.parametrize(
-    ("fragment", "status"),
-    [
-        ("", "3,000 samples"),
-        ("?outcome=right", "1,500 samples"),
-        ("?outcome=unjudged", "300 samples"),
-        ("?outcome=truncated", "429 samples"),
-        ("?failure=wrong", "1,200 samples"),
-        ("?q=thinking+of+2999,", "1 sample"),
-        ("?q=WHAT+IS+12?", "1 sample"),
-        ("?q=one+number", "3,000 samples"),
-        ("?q=not+there", "0 samples"),
-        ("?outcome=right&q=%23%23%23%23+7", "1,500 samples"),
-        ("?task=unheard+of", "0 samples"),
-    ],
-)
-def test_the_address_filters(at: Any, fragment: str, status: str) -> None:
-    assert shown(at([as_run("r", many_rows())], f"#samples{fragment}")) == status
+FILTERS = {
+    "": "3,000 samples",
+    "outcome=right": "1,500 samples",
+    "outcome=unjudged": "300 samples",
+    "outcome=truncated": "429 samples",
+    "failure=wrong": "1,200 samples",
+    "q=thinking+of+2999,": "1 sample",
+    "q=WHAT+IS+12?": "1 sample",
+    "q=one+number": "3,000 samples",
+    "q=not+there": "0 samples",
+    "outcome=right&q=%23%23%23%23+7": "1,500 samples",
+    "task=unheard+of": "0 samples",
+}
+SORTED = {
+    "tokens": "gsm8k/996/0",
+    "-tokens": "gsm8k/0/0",
+    "id": "gsm8k/0/0",
+    "-id": "gsm8k/2999/0",
+    "-characters": "gsm8k/0/0",
+    "-score": "gsm8k/1/0",
+    "unheard": "gsm8k/0/0",
+}
 
 
-@pytest.mark.parametrize("failure", [one.value for one in Failure if one is not Failure.ERROR])
-def test_each_kind_of_failure_is_counted_and_leads_to_its_samples(at: Any, failure: str) -> None:
-    one = row("1", correct=False)
-    verdict = replace(one.verdict, failure=Failure(failure))
-    browser = at([as_run("r", [replace(one, verdict=verdict), row("2")])])
-    assert "1 · 50.0%" in text(browser, "#view-summary")
-    browser.click(f'a[href*="failure={failure}"]')
-    browser.wait_for("document.querySelector('.status')?.textContent === '1 sample'")
+def test_the_address_filters_and_sorts(at: Any) -> None:
+    browser = at([as_run("r", many_rows())], "#samples")
+    for query, status in FILTERS.items():
+        browser.go(f"#samples?{query}")
+        assert shown(browser) == status, query
+    for sort, first in SORTED.items():
+        browser.go(f"#samples?sort={sort}")
+        assert chosen(browser) == first, sort
+
+
+def test_each_kind_of_failure_is_counted_and_leads_to_its_samples(at: Any) -> None:
+    failures = [failure for failure in Failure if failure is not Failure.ERROR]
+    rows = [row(failure, correct=False) for failure in failures]
+    verdicts = [
+        replace(one.verdict, failure=failure) for one, failure in zip(rows, failures, strict=True)
+    ]
+    rows = [replace(one, verdict=own) for one, own in zip(rows, verdicts, strict=True)]
+    browser = at([as_run("r", rows)])
+    counted = f"1 · {100 / len(failures):.1f}%"
+    assert text(browser, "#view-summary").count(counted) == len(failures)
+    for failure in failures:
+        browser.go("#summary")
+        browser.click(f'a[href$="failure={failure}"]')
+        here = f"document.querySelector('#detail h2')?.textContent === 'gsm8k/{failure}/0'"
+        browser.wait_for(here)
+        assert shown(browser) == "1 sample"
 
 
 def test_a_failure_that_this_version_does_not_know_is_shown_by_its_name(at: Any) -> None:
@@ -150,26 +172,23 @@ def test_a_failure_that_this_version_does_not_know_is_shown_by_its_name(at: Any)
     assert "newly named" in text(at([replace(run, tasks=tasks)]), "#view-summary")
 
 
-@pytest.mark.parametrize(
-    ("fragment", "status"),
-    [
-        ("", "9 samples"),
-        ("?.step=2", "4 samples"),
-        ("?.step=2&.group=1", "2 samples"),
-        ("?.advantage=positive", "3 samples"),
-        ("?.advantage=zero", "2 samples"),
-        ("?.step=1&.advantage=negative", "1 sample"),
-    ],
-)
 def test_a_trainings_completions_are_filtered_by_step_group_and_sign(
-    at: Any, tmp_path: Path, fragment: str, status: str
+    at: Any, tmp_path: Path
 ) -> None:
     training = read_runs(find_shown([write_training(tmp_path / "learnt", two_steps())]))
-    browser = at([as_run("r", [row("1")]), *training], f"#samples{fragment}")
-    assert shown(browser) == status
-    if "negative" in fragment:
-        assert "advantage -0.7" in text(browser, "#detail .facts")
-        assert text(browser, "#detail .parts") == "accuracy reward0"
+    browser = at([as_run("r", [row("1")]), *training], "#samples")
+    for query, status in {
+        "": "9 samples",
+        ".step=2": "4 samples",
+        ".step=2&.group=1": "2 samples",
+        ".advantage=positive": "3 samples",
+        ".advantage=zero": "2 samples",
+        ".step=1&.advantage=negative": "1 sample",
+    }.items():
+        browser.go(f"#samples?{query}")
+        assert shown(browser) == status, query
+    assert "advantage -0.7" in text(browser, "#detail .facts")
+    assert text(browser, "#detail .parts") == "accuracy reward0"
 
 
 def test_clicks_and_typing_filter(at: Any) -> None:
@@ -191,22 +210,6 @@ def test_only_the_rows_in_sight_are_elements_and_the_last_can_be_reached(at: Any
     browser.value("document.querySelector('.list').scrollTop = 1e9")
     browser.wait_for(f"!!document.querySelector('.list #row-{COUNT - 1}')")
     assert browser.value("document.querySelectorAll('.list .row').length") < 40
-
-
-@pytest.mark.parametrize(
-    ("sort", "first"),
-    [
-        ("tokens", "gsm8k/996/0"),
-        ("-tokens", "gsm8k/0/0"),
-        ("id", "gsm8k/0/0"),
-        ("-id", "gsm8k/2999/0"),
-        ("-characters", "gsm8k/0/0"),
-        ("-score", "gsm8k/1/0"),
-        ("unheard", "gsm8k/0/0"),
-    ],
-)
-def test_the_list_is_sorted(at: Any, sort: str, first: str) -> None:
-    assert chosen(at([as_run("r", many_rows())], f"#samples?sort={sort}")) == first
 
 
 def graded() -> list[CompletionRow]:
@@ -235,26 +238,23 @@ def keys(browser: Browser) -> list[str]:
     return [label.split("/")[1] for label in browser.value(labels)]
 
 
-@pytest.mark.parametrize(
-    ("query", "ids"),
-    [
-        ("sort=form", ["3", "2", "1", "0", "4"]),
-        ("sort=-form", ["0", "1", "2", "3", "4"]),
-        ("sort=score", ["2", "1", "3", "0", "4"]),
-        ("sort=-score", ["0", "3", "1", "2", "4"]),
-        (".kind=odd", ["1", "3"]),
-        (".level=3", ["3"]),
-        (".level=>+2", ["3", "4"]),
-        (".level=<1", ["0"]),
-        (".kind=d", ["1", "3"]),
-        (".kind=other", []),
-        (".kind=even&.level=2&sort=form", ["2"]),
-    ],
-)
-def test_samples_are_sorted_by_rewards_and_filtered_by_columns(
-    at: Any, query: str, ids: list[str]
-) -> None:
-    assert keys(at([as_run("r", graded())], f"#samples?{query}")) == ids
+def test_samples_are_sorted_by_rewards_and_filtered_by_columns(at: Any) -> None:
+    browser = at([as_run("r", graded())], "#samples")
+    for query, ids in {
+        "sort=form": "32104",
+        "sort=-form": "01234",
+        "sort=score": "21304",
+        "sort=-score": "03124",
+        ".kind=odd": "13",
+        ".level=3": "3",
+        ".level=>+2": "34",
+        ".level=<1": "0",
+        ".kind=d": "13",
+        ".kind=other": "",
+        ".kind=even&.level=2&sort=form": "2",
+    }.items():
+        browser.go(f"#samples?{query}")
+        assert keys(browser) == list(ids), query
 
 
 def test_the_list_is_sorted_by_the_difference_between_two_runs(at: Any) -> None:
@@ -331,22 +331,20 @@ CONVERSATION = {
             ["system", "user", "assistant", "tool"],
             ["Be brief."],
         ),
-        ("[1, 2] are numbers", [], ["[1, 2] are numbers"]),
-        ("[]", [], ["[]"]),
-        ('[{"role": 5}]', [], ['[{"role": 5}]']),
-        ("null", [], ["null"]),
     ],
 )
 def test_a_conversation_is_shown_turn_by_turn(
     at: Any, prompt: str, roles: list[str], parts: list[str]
 ) -> None:
-    browser = at([as_run("r", [row("1", prompt=prompt)])], "#samples")
-    found = browser.value(
-        "[...document.querySelectorAll('.prompt h5')].map(one => one.textContent)"
-    )
-    assert found == roles
-    for part in parts:
-        assert part in text(browser, "#detail .prompt")
+    others = ["[1, 2] are numbers", "[]", '[{"role": 5}]', "null"]
+    rows = [row(str(place), prompt=one) for place, one in enumerate([prompt, *others])]
+    browser = at([as_run("r", rows)], "#samples")
+    titles = "[...document.querySelectorAll('.prompt h5')].map(one => one.textContent)"
+    for place, (own_roles, own_parts) in enumerate([(roles, parts), *(([], [o]) for o in others)]):
+        browser.go(f"#samples?sample=gsm8k%2F{place}%2F0")
+        assert browser.value(titles) == own_roles
+        for part in own_parts:
+            assert part in text(browser, "#detail .prompt")
 
 
 def test_j_and_k_go_through_the_list_and_the_address_keeps_the_place(at: Any) -> None:
@@ -395,11 +393,13 @@ def test_the_keyboard_alone_reaches_each_part_of_the_page(at: Any) -> None:
     assert browser.value("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
-def test_where_one_sample_has_no_others_nothing_is_told_of_them(at: Any) -> None:
+def test_a_sample_alone_names_no_others_and_one_that_is_not_there_is_named(at: Any) -> None:
     browser = at([as_run("r", [row("1", prompt=None)])], "#samples")
     assert text(browser, "#detail > .block") == "Promptnot recorded"
     assert text(browser, "#detail > :last-child .block:last-child").startswith("Completion")
     assert browser.value("document.querySelector('#detail').lastChild.nodeType") == 1
+    browser.go("#samples?sample=gsm8k%2F99%2F0")
+    assert "has no sample gsm8k/99/0" in text(browser, "#detail")
 
 
 def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) -> None:
@@ -409,18 +409,13 @@ def test_a_run_without_rows_says_so_and_one_unjudged_shows_no_figure(at: Any) ->
 
 
 def test_a_run_that_has_not_ended_says_how_far_it_is(at: Any) -> None:
-    task_records = {"gsm8k": {"samples": 3, "num_samples": 2}}
-    browser = at([as_run("r", [row("1")], tasks=task_records)])
+    planned: dict[str, Any] = {"tasks": {"gsm8k": {"samples": 3, "num_samples": 2}}}
+    browser = at([as_run("r", [row("1")], **planned)])
     assert "1 of 6 completions: the run is unfinished" in text(browser, ".warning")
+    shard = as_run("r", [row("1")], **planned, shard={"number": 1, "count": 2})
+    assert text(at([shard]), ".warning") == "1 of 6 completions: a shard of the run."
     rows = [row(str(place), index=index) for place in range(3) for index in range(2)]
-    assert text(at([as_run("r", rows, tasks=task_records)]), ".warning") == ""
-
-
-def test_a_shard_is_no_unfinished_run(at: Any) -> None:
-    task_records = {"gsm8k": {"samples": 3, "num_samples": 2}}
-    browser = at([as_run("r", [row("1")], tasks=task_records, shard={"number": 1, "count": 2})])
-    warning = text(browser, ".warning")
-    assert warning == "1 of 6 completions: a shard of the run."
+    assert text(at([as_run("r", rows, **planned)]), ".warning") == ""
 
 
 def test_on_paper_the_page_is_light_and_shows_what_was_chosen(at: Any) -> None:
@@ -451,55 +446,48 @@ def test_of_many_groups_the_largest_are_drawn(at: Any) -> None:
     assert "60 largest groups" in browser.value(f"{found}.textContent")
 
 
-def test_an_address_of_a_sample_that_is_not_there_says_so(at: Any) -> None:
-    browser = at([as_run("r", [row("1")])], "#samples?sample=gsm8k%2F99%2F0")
-    assert "has no sample gsm8k/99/0" in text(browser, "#detail")
-
-
-@pytest.mark.parametrize(
-    ("completion", "answer", "marked", "said"),
-    [
+def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(at: Any) -> None:
+    kinds: list[tuple[str, str | None, list[int], str]] = [
         ("7 or 17 #### 7, not 77", "7", [8 + 5], "is highlighted"),
         ("only 77", "7", [6], "is highlighted"),
         ("1,800 altogether", "1800", [], "letter for letter"),
         ("no number", None, [], "no answer was read"),
         ("7", "", [], "an empty answer"),
-    ],
-)
-def test_the_part_that_was_read_is_marked_or_said_not_to_be_found(
-    at: Any, completion: str, answer: str | None, marked: list[int], said: str
-) -> None:
-    one = row("1", correct=False, completion=completion, answer=answer)
-    browser = at([as_run("r", [one])], "#samples")
-    found = browser.value(
-        "[...document.querySelectorAll('.block mark')].map(mark => {"
-        " const before = document.createRange(); before.selectNodeContents(mark.parentNode);"
-        " before.setEndBefore(mark); return before.toString().length; })"
-    )
-    assert found == marked
-    assert said in text(browser, ".block:last-child h4")
+    ]
+    rows = [
+        row(str(place), correct=False, completion=completion, answer=answer)
+        for place, (completion, answer, _, _) in enumerate(kinds)
+    ]
+    browser = at([as_run("r", rows)], "#samples")
+    for place, (_, _, marked, said) in enumerate(kinds):
+        browser.go(f"#samples?sample=gsm8k%2F{place}%2F0")
+        found = browser.value(
+            "[...document.querySelectorAll('.block mark')].map(mark => {"
+            " const before = document.createRange(); before.selectNodeContents(mark.parentNode);"
+            " before.setEndBefore(mark); return before.toString().length; })"
+        )
+        assert found == marked
+        assert said in text(browser, ".block:last-child h4")
 
 
-@pytest.mark.parametrize(
-    ("thinking", "spans", "marks"),
-    [
-        ("", [(0, 9, 1.0), (11, 21, 0.0)], [("holds", "3 + 4 = 7"), ("fails", "7 * 2 = 15")]),
-        ("<think>𝔸</think>", [(16, 25, 0.5)], [("partly", "3 + 4 = 7")]),
+def test_the_scored_parts_of_a_text_are_coloured(at: Any) -> None:
+    kinds: list[tuple[str, list[tuple[int, int, float]], list[list[str]]]] = [
+        ("", [(0, 9, 1.0), (11, 21, 0.0)], [["holds", "3 + 4 = 7"], ["fails", "7 * 2 = 15"]]),
+        ("<think>𝔸</think>", [(16, 25, 0.5)], [["partly", "3 + 4 = 7"]]),
         ("<think>1 = 1</think>", [(7, 12, 1.0)], []),  # in the thinking, which is folded
-        ("", [(0, 9, 1.0), (5, 12, 0.0)], [("holds", "3 + 4 = 7")]),  # they overlap
-    ],
-)
-def test_the_scored_parts_of_a_text_are_coloured(
-    at: Any, thinking: str, spans: list[tuple[int, int, float]], marks: list[tuple[str, str]]
-) -> None:
-    one = row("1", completion=f"{thinking}3 + 4 = 7, 7 * 2 = 15 #### 14", answer=None)
-    scored = replace(one.verdict, spans=tuple(Span(*span) for span in spans))
-    page = at([as_run("r", [replace(one, verdict=scored)])], "#samples")
-    found = page.value(
-        "[...document.querySelectorAll('.block mark')].map(one => [one.className, one.textContent])"
-    )
-    assert [tuple(mark) for mark in found] == marks
-    assert f"{len(spans)} part" in text(page, ".block:last-child h4")
+        ("", [(0, 9, 1.0), (5, 12, 0.0)], [["holds", "3 + 4 = 7"]]),  # they overlap
+    ]
+    rows = []
+    for place, (thinking, spans, _) in enumerate(kinds):
+        one = row(str(place), completion=f"{thinking}3 + 4 = 7, 7 * 2 = 15 #### 14", answer=None)
+        scored = replace(one.verdict, spans=tuple(Span(*span) for span in spans))
+        rows.append(replace(one, verdict=scored))
+    browser = at([as_run("r", rows)], "#samples")
+    marked = "[...document.querySelectorAll('.block mark')].map(e => [e.className, e.textContent])"
+    for place, (_, spans, marks) in enumerate(kinds):
+        browser.go(f"#samples?sample=gsm8k%2F{place}%2F0")
+        assert browser.value(marked) == marks
+        assert f"{len(spans)} part" in text(browser, ".block:last-child h4")
 
 
 def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
@@ -524,27 +512,14 @@ def test_a_sample_shows_all_that_is_known_of_it(at: Any) -> None:
         assert part in detail
 
 
-@pytest.mark.parametrize(
-    ("flip", "keys"),
-    [
-        ("", ["1", "2", "3", "4"]),
-        ("any", ["1", "2", "3"]),
-        ("lost", ["1"]),
-        ("gained", ["2", "3"]),
-        ("same", ["4"]),
-    ],
-)
-def test_two_runs_stand_side_by_side_and_their_flips_are_found(
-    at: Any, flip: str, keys: list[str]
-) -> None:
-    browser = at(two_runs(), f"#samples?run=before&against=after&flip={flip}")
-    found = browser.value(
-        "[...document.querySelectorAll('.list .row')].map(row => row.getAttribute('aria-label'))"
-    )
-    assert [label.split("/")[1] for label in found] == keys
-    assert browser.value("document.querySelectorAll('.side-run').length") == 2
-    assert "before" in text(browser, ".side-run:first-child h3")
-    assert "after" in text(browser, ".side-run:last-child h3")
+def test_two_runs_stand_side_by_side_and_their_flips_are_found(at: Any) -> None:
+    browser = at(two_runs(), "#samples")
+    for flip, ids in {"": "1234", "any": "123", "lost": "1", "gained": "23", "same": "4"}.items():
+        browser.go(f"#samples?run=before&against=after&flip={flip}")
+        assert keys(browser) == list(ids)
+        assert browser.value("document.querySelectorAll('.side-run').length") == 2
+        assert "before" in text(browser, ".side-run:first-child h3")
+        assert "after" in text(browser, ".side-run:last-child h3")
 
 
 def test_the_summary_of_two_runs_counts_flips_and_leads_to_them(at: Any) -> None:
@@ -746,38 +721,37 @@ def test_a_run_has_its_colour_in_the_plots_of_lengths_too(at: Any, tmp_path: Pat
     assert legend["step 5"] == keys["grpo/step-000005"] == "series-2"
 
 
-def test_a_sample_shows_the_columns_of_its_data(at: Any) -> None:
+def test_a_sample_shows_the_columns_of_its_data_its_tools_and_its_calls(at: Any) -> None:
     columns = {"latency_ms": 120, "response": {"body": {"model": "<b>m</b>"}}, "question": "Hm?"}
-    browser = at([as_run("r", [row("1", columns=columns)])], "#samples")
-    assert text(browser, "#detail > details tbody") == "latency_ms120response.body.model<b>m</b>"
-
-
-def test_a_sample_shows_the_tools_and_the_calls(at: Any) -> None:
     tool = {"type": "function", "function": {"name": "look_up"}}
     call = {"type": "function", "function": {"name": "look_up", "arguments": '{"n": "<b>"}'}}
-    rows = [row("0", columns={"tools": [tool]}, tool_calls=[call], completion="")]
+    rows = [
+        row("0", columns=columns),
+        row("1", columns={"tools": [tool]}, tool_calls=[call], completion=""),
+    ]
     browser = at([as_run("r", rows)], "#samples")
+    assert text(browser, "#detail > details tbody") == "latency_ms120response.body.model<b>m</b>"
+    browser.go("#samples?sample=gsm8k%2F1%2F0")
     assert '"name": "look_up"' in text(browser, "#detail .prompt")
     assert 'look_up({"n": "<b>"})' in text(browser, "#detail")
 
 
-def test_an_axis_has_zero_where_the_steps_of_its_ticks_would_miss_it(
-    at: Any, tmp_path: Path
-) -> None:
-    entries = [{"step": n, "logs": {"loss": loss}} for n, loss in ((1, -0.3), (2, 0.1))]
-    texts = "[...document.querySelectorAll('.training .plot text')].map(one => one.textContent)"
-    found = at(trained(tmp_path / "sft", entries)).value(texts)
+def test_an_axis_has_its_zero_and_that_of_a_share_is_from_0_to_1(at: Any, tmp_path: Path) -> None:
+    entries = [
+        {"step": step, "logs": {"loss": loss, "completions/clipped_ratio": 0.0}}
+        for step, loss in ((1, -0.3), (2, 0.1))
+    ]
+    browser = at(trained(tmp_path / "sft", entries))
+
+    def ticks(title: str) -> list[str]:
+        texts = f"[...{card(title)}.querySelectorAll('.plot text')].map(one => one.textContent)"
+        return list(browser.value(texts))
+
+    found = ticks("Loss in training")
     assert "0" in found
     assert not [one for one in found if "e-" in one]
-
-
-def test_the_axis_of_a_share_is_from_0_to_1(at: Any, tmp_path: Path) -> None:
-    logs = {"completions/clipped_ratio": 0.0}
-    entries = [{"step": step, "logs": logs} for step in (1, 2)]
-    browser = at(trained(tmp_path / "grpo", entries))
-    texts = f"[...{card('Truncated share')}.querySelectorAll('.plot text')]"
-    found = [one for one in browser.value(f"{texts}.map(one => one.textContent)") if "%" in one]
-    assert (found[0], found[-1]) == ("0%", "100%")
+    shares = [one for one in ticks("Truncated share") if "%" in one]
+    assert (shares[0], shares[-1]) == ("0%", "100%")
 
 
 def test_the_toggle_turns_the_colours(at: Any) -> None:
@@ -816,26 +790,24 @@ def test_wide_formulas_tables_and_code_scroll_inside_their_box(at: Any) -> None:
             assert browser.value("document.documentElement.scrollWidth") <= width, texts[place][:40]
 
 
-@pytest.mark.parametrize("view", ["summary", "samples", "record"])
-@pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_makes_the_page_scroll_sideways(at: Any, view: str, width: int) -> None:
-    at([as_run("r", [row("1")])]).screen(width, 844)
-    browser = at([hostile_run(), hostile_run("x" * 300)], f"#{view}")
-    browser.screen(width, 844)
-    browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    assert (
-        browser.value("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
-        <= width
-    )
-
-
-def test_a_hostile_run_executes_nothing(at: Any) -> None:
-    browser = at([hostile_run(), hostile_run("__proto__")])
-    for fragment in ("#summary", "#record", "#samples", "#samples?outcome=wrong&sort=id"):
-        browser.value(f"location.hash = {json.dumps(fragment)}")
+def test_a_hostile_run_executes_nothing_and_never_scrolls_sideways(
+    browser: Browser, at: Any
+) -> None:
+    names = [HOSTILE[1], "x" * 300, "__proto__"]
+    browser.screen(360, 844)
+    at([hostile_run(name) for name in names])
+    widest = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+    for width in (360, 1280):
+        browser.screen(width, 844)
+        for view in ("summary", "samples", "record"):
+            browser.go(f"#{view}")
+            browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+            assert browser.value(widest) <= width, view
+    for view in ("summary", "record", "samples?outcome=wrong&sort=id", "samples"):
+        browser.go(f"#{view}")
         browser.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    assert shown(browser) == f"{4 * len(HOSTILE)} samples"
+    assert shown(browser) == f"{2 * len(names) * len(HOSTILE)} samples"
     for name in ("run", "against", "flip", "task", "failure", "sort"):
         browser.value(
             f"[...document.querySelector('select[data-name={name}]').options].forEach(one => {{"
@@ -916,12 +888,8 @@ def cards(browser: Browser) -> dict[str, str]:
     )
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_figures_of_several_runs_are_joined_with_their_relative_change(
-    at: Any, browser: Browser, width: int
-) -> None:
-    browser.screen(width, 800)
-    at([figures_of("before", 0.5), figures_of("after", 0.2, "another")])
+def test_figures_of_several_runs_are_joined_with_their_relative_change(at: Any) -> None:
+    browser = at([figures_of("before", 0.5), figures_of("after", 0.2, "another")])
     browser.wait_for("document.querySelectorAll('.card svg.plot').length >= 4")
     found = cards(browser)
     assert "in · beforein · after" in found["errors"]
@@ -932,7 +900,9 @@ def test_figures_of_several_runs_are_joined_with_their_relative_change(
     assert "0.2 (−60%)" in found["MSE"]
     assert "20.530.540.50.5" in found["steps"]
     assert "of after · after" in found
-    assert browser.value("document.documentElement.scrollWidth") <= width
+    for width in (1280, 390):
+        browser.screen(width, 800)
+        assert browser.value("document.documentElement.scrollWidth") <= width
 
 
 def test_a_run_alone_shows_its_figures_without_its_name(at: Any) -> None:

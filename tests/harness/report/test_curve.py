@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewardkit.harness.report.curve import CurvePoint, amounts_plot, draw_curve, draw_plot, spread
+from rewardkit.harness.report.curve import CurvePoint, draw_curve, draw_plot, task_plots
 from rewardkit.harness.report.runs import TrainingSeries
 
 pytestmark = pytest.mark.slow
@@ -100,14 +100,19 @@ def test_each_series_has_a_panel_of_its_own(
 def test_lengths_are_drawn_of_some_checkpoints_from_first_to_last(
     steps: int, drawn: list[int]
 ) -> None:
-    assert spread(range(steps)) == drawn
+    points = [replace(point(step), lengths={"motion": [1, 2]}) for step in range(steps)]
+    series = [plot.series for plot in task_plots("motion", points) if "tokens" in plot.x_label]
+    assert [name for own in series for name in own] == [f"step {step}" for step in drawn]
 
 
 def test_amounts_of_every_size_are_drawn_and_those_beyond_numbers_left_out() -> None:
     from matplotlib.figure import Figure
 
     axes = Figure().subplots()
-    draw_plot(amounts_plot([(0, AMOUNTS), (10, {**AMOUNTS, "mse": AMOUNTS["error_6"]})]), axes)
+    amounts = {0: AMOUNTS, 10: {**AMOUNTS, "mse": AMOUNTS["error_6"]}}
+    points = [CurvePoint(step, {}, amounts={"motion": own}) for step, own in amounts.items()]
+    *_, plot = task_plots("motion", points)
+    draw_plot(plot, axes)
     drawn = {line.get_label(): np.asarray(line.get_xydata()).tolist() for line in axes.lines}
     assert drawn == {
         "MSE": [[10, 2.5]],

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -11,29 +10,6 @@ from rewardkit.harness.results import data_files
 from rewardkit.harness.results.data_files import hub_rows, read_rows
 
 ROWS = [{"question": "Wie viele, “x”?", "answer": "1"}, {"question": "a,b\nc", "answer": "2"}]
-
-
-def write(path: Path) -> Path:
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n\n" for row in ROWS))
-    elif path.suffix == ".csv":
-        import csv
-
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, ["question", "answer"])
-            writer.writeheader()
-            writer.writerows(ROWS)
-    else:
-        import pyarrow
-        from pyarrow import parquet
-
-        parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
-    return path
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
-def test_the_three_formats_give_the_same_rows(tmp_path: Path, suffix: str) -> None:
-    assert read_rows(write(tmp_path / f"data.{suffix}")) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -54,15 +30,11 @@ def test_an_error_in_a_file_names_its_place(
         read_rows(tmp_path / name)
 
 
-def test_a_folder_is_no_data_file(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").mkdir()
-    with pytest.raises(DataError, match=r"data\.jsonl is a folder; name a"):
-        read_rows(tmp_path / "data.jsonl")
-
-
-def test_a_missing_file_is_named() -> None:
+def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.jsonl"):
         read_rows("nowhere.jsonl")
+    with pytest.raises(DataError, match="is a folder; name a"):
+        read_rows(tmp_path)
 
 
 def test_without_datasets_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,6 @@ def test_wilson_equals_scipys(count: int, share: float) -> None:
     assert wilson(hits / count, count) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_none_of_two_hundred_is_not_surely_zero() -> None:
-    low, high = wilson(0.0, 200)
-    assert low == 0.0
-    assert high == pytest.approx(0.0188, abs=1e-4)
-
-
 def test_samples_of_one_problem_are_no_independent_trials() -> None:
     alike = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
     low, high = clustered_interval(alike)

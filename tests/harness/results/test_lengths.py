@@ -35,11 +35,6 @@ def test_each_completion_has_one_outcome_and_all_are_together() -> None:
     assert found["right"] == Lengths(20.0, 20.0, 30.0, 30, 2)
 
 
-def test_the_95th_percentile_is_a_length_that_occurs() -> None:
-    rows = [row(tokens, None, completion_tokens=tokens) for tokens in range(1, 41)]
-    assert lengths(rows)["all"] == Lengths(20.5, 20.5, 38.0, 40, 40)
-
-
 def test_without_token_counts_there_are_none() -> None:
     assert lengths([row(1, None, completion_tokens=None)]) == {}
 

@@ -37,26 +37,6 @@ def test_maj_at_k_is_the_mean_over_all_choices(right: int, wrong: list[int], sil
     assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "silent", "expected"),
-    [
-        (1, (), 0, [1.0]),
-        (0, (2,), 1, [0.0, 0.0, 0.0]),
-        (1, (1,), 0, [0.5, 0.5]),
-        (2, (1,), 0, [2 / 3, 2 / 3, 1.0]),
-        (1, (2,), 0, [1 / 3, 1 / 3, 0.0]),
-        (1, (1, 1), 0, [1 / 3, 1 / 3, 1 / 3]),
-        (1, (), 3, [0.25, 0.5, 0.75, 1.0]),
-        (0, (), 2, [0.0, 0.0]),
-    ],
-)
-def test_ties_are_shared_and_no_answer_is_no_vote(
-    right: int, wrong: tuple[int, ...], silent: int, expected: list[float]
-) -> None:
-    found = majorities(tuple(range(1, len(expected) + 1)), right, wrong, silent)
-    assert found == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("correct", [40, 900, 1001, 1900])
 def test_thousands_of_samples(correct: int) -> None:
     ks = (1, 2, 7, 16, 128, 1024, 1999)

@@ -76,19 +76,6 @@ def test_a_completion_that_never_ends_its_thinking_is_unfinished() -> None:
     assert [found[name] for name in names] == [0.25, 0.25, 0.5, 0.5]
 
 
-def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
-    rows = [
-        row(1, None),
-        row(2, None, finish_reason="length"),
-        row(3, "wrong", finish_reason="length"),
-        row(4, "truncated", finish_reason="length"),
-        row(5, "error"),
-    ]
-    found = values(rows)
-    rates = [found[name] for name in ("accuracy", "unfinished_rate", "error_rate")]
-    assert rates == pytest.approx([0.5, 0.25, 0.25])
-
-
 @pytest.mark.parametrize(
     ("rows", "absent"),
     [
@@ -99,11 +86,6 @@ def test_accuracy_unfinished_and_error_rates_add_up_to_one() -> None:
 )
 def test_a_rate_over_nothing_is_left_out(rows: list[CompletionRow], absent: list[str]) -> None:
     assert not set(absent) & set(figures(rows))
-
-
-def test_unjudged_completions_count_in_no_rate() -> None:
-    found = values([row(1, "error"), row(2, "wrong")])
-    assert (found["accuracy"], found["error_rate"], found["unfinished_rate"]) == (0.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("samples", [1, 3], ids=["one completion", "up to three completions"])

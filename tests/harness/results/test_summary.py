@@ -65,17 +65,6 @@ def test_unjudged_completions_are_counted_and_left_out_of_means() -> None:
     assert levels == {"0": 0.0, "1": 0.5}
 
 
-def test_all_unjudged_gives_no_mean() -> None:
-    summary = summarise([row(1, "error")])
-    assert "accuracy" not in summary.metrics
-    assert summary.unjudged == 1
-
-
-def test_problems_weigh_alike_however_many_completions_they_have() -> None:
-    rows = [row(1, None), *(row(2, "wrong", index=index) for index in range(3))]
-    assert summarise(rows).metrics["accuracy"].value == 0.5
-
-
 def test_each_failure_names_rows_of_up_to_three_problems() -> None:
     rows = [row(name, "wrong", index=index) for name in "dcba" for index in range(2)]
     rows.append(row("e", "format"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rewardkit.harness.results.at_k import Ballot, Pair, ballots, same_text, same_to
+from rewardkit.harness.results.at_k import AnswerPair, Ballot, ballots, same_text, same_to
 from rewardkit.harness.tasks.game24 import Game24Task
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.protocols import Task
@@ -82,9 +82,9 @@ def test_a_wrong_answer_votes_whatever_made_it_wrong(failure: str) -> None:
 
 
 def test_each_pair_is_compared_once_and_none_where_nothing_is_right() -> None:
-    asked: list[Pair] = []
+    asked: list[AnswerPair] = []
 
-    def parity(pairs: Sequence[Pair]) -> list[bool]:
+    def parity(pairs: Sequence[AnswerPair]) -> list[bool]:
         asked.extend(pairs)
         return [int(one) % 2 == int(other) % 2 for one, other in pairs]
 

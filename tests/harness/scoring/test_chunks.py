@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from rewardkit.harness.results import data_files
-from rewardkit.harness.results.data_files import open_source, read_rows
+from rewardkit.harness.results.data_files import open_source, open_sources, read_rows
 
 ROWS = [
     {"number": str(number), "text": 'a "quoted"\nline, and ' + "x" * 40} for number in range(97)
@@ -51,31 +51,23 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("name", "write"), FORMS)
-@pytest.mark.parametrize("skip", [0, 1, 7, 40, 96, 97, 200])
 def test_rows_come_once_in_order_from_any_row_on(
-    tmp_path: Path, name: str, write: Callable[[Path], None], skip: int
-) -> None:
-    write(tmp_path / name)
-    source = open_source(tmp_path / name)
-    found: list[dict[str, Any]] = []
-    for chunk in source.chunks(skip):
-        rows = list(source.rows(chunk))
-        assert (chunk.first, chunk.count) == (skip + len(found), len(rows))
-        assert 0 < chunk.end <= source.size
-        found += rows
-    assert found == ROWS[skip:]
-
-
-@pytest.mark.parametrize(("name", "write"), FORMS)
-def test_a_piece_is_small_and_the_last_one_ends_the_file(
     tmp_path: Path, name: str, write: Callable[[Path], None]
 ) -> None:
     write(tmp_path / name)
-    source = open_source(tmp_path / name)
-    counts = [(chunk.count, chunk.end) for chunk in source.chunks(0)]
-    assert len(counts) > 5
-    assert max(count for count, _ in counts) < 20
-    assert counts[-1][1] == source.size
+    one, two = (open_sources([tmp_path / name] * count) for count in (1, 2))
+    for source, rows in (one, ROWS), (two, ROWS * 2):
+        for skip in (0, 1, 7, 40, 96, 97, 130, 200):
+            found: list[dict[str, Any]] = []
+            for chunk in source.chunks(skip):
+                read = list(source.rows(chunk))
+                assert (chunk.first, chunk.count) == (skip + len(found), len(read))
+                assert 0 < chunk.count < 20
+                assert 0 < chunk.end <= source.size
+                found += read
+            assert found == rows[skip:]
+    *_, last = one.chunks(0)
+    assert last.end == one.size
 
 
 @pytest.mark.parametrize("content", [b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n', b'{"a": 1}\r\n{"a": 2}'])

@@ -211,10 +211,9 @@ def right_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--prompt", "motion"], "in the style 'motion', which task 'gsm8k' doesn't read"),
     ],
 )
-def test_what_can_not_be_written_is_named(tmp_path: Path, arguments: list[str], said: str) -> None:
-    run = evaluated(tmp_path / "a", {"sums": ["#### 4"]})
+def test_what_can_not_be_written_is_named(right_run: Path, arguments: list[str], said: str) -> None:
     with pytest.raises(RewardkitError, match=said):
-        data("gsm8k", "--from", str(run), *arguments)
+        data("gsm8k", "--from", str(right_run), *arguments)
 
 
 def test_a_run_without_such_completions_is_named(tmp_path: Path) -> None:
