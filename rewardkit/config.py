@@ -1,8 +1,8 @@
-"""Read settings as the types that a class or a signature declares, whichever route they come by.
+"""Read settings as the types that a class or a signature declares.
 
-A class states each setting once: its type, range and description (`msgspec.Meta`) and its default.
-Options, keyword arguments, recipes, task files and parameters are read by these functions, so that
-a wrong value or name gets the same sentence everywhere, with the name as that route writes it.
+A class declares the type, range, description and default of each setting once. These functions read
+options, keyword arguments, recipes, task files and parameters, so that a wrong value or name gets
+the same message everywhere, with the name as the user types it.
 """
 
 from __future__ import annotations
@@ -47,15 +47,27 @@ Seconds = Annotated[float, Meta(gt=0)]
 Group = TypeVar("Group")
 
 
-def about(description: str, **extra: str) -> Meta:
-    """Describe a setting, in its annotation; `extra` says how it looks on the command line."""
+def about(description: str, **extra: Any) -> Meta:
+    """Describe a setting in its annotation; `extra` is for the command line."""
     return Meta(description=description, extra=extra)
+
+
+def setting(default: Any, description: str, **extra: str) -> Any:
+    """A dataclass's field with its default and description; `extra` is for the command line."""
+    metadata = {"about": about(description, **extra), **extra}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @functools.cache
 def types_of(group: Any) -> Mapping[str, Any]:
     """The type of each setting of a group, with its range and its description."""
-    return get_type_hints(group, include_extras=True)
+    types = get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group) if dataclasses.is_dataclass(group) else ():
+        if "about" in field.metadata:
+            types[field.name] = Annotated[types[field.name], field.metadata["about"]]
+    return types
 
 
 def read_values(
@@ -67,8 +79,8 @@ def read_values(
 ) -> dict[str, Any]:
     """Read settings by their types. `spell` turns a setting's name into what the user types.
 
-    UnknownName for a name that isn't one of them; `among` says what they are. UsageError for a
-    value that its setting doesn't take.
+    UnknownName for a name that isn't in `types`; `among` says what the names are. UsageError for a
+    value that the setting doesn't take.
     """
     for name in given:
         if name not in types:
@@ -79,7 +91,7 @@ def read_values(
 def read_section(
     group: Callable[..., Group], contents: Mapping[str, Any], source: str, place: str = ""
 ) -> Group:
-    """Read a file's section with the sections in it; `place` is its dotted name.
+    """Read a file's section and the sections in it; `place` is the section's dotted name.
 
     UnknownName or UsageError names `source`, the setting and what it takes.
     """
@@ -103,13 +115,13 @@ def read_section(
 
 
 def section_of(kind: Any) -> type | None:
-    """The class of a setting that is a section with settings of its own; None for a plain one."""
+    """The class of a setting that is a section of settings; None for a plain setting."""
     sections = (inspect.DataclassType, inspect.StructType)
-    return next((one.cls for one in kinds_of(kind) if isinstance(one, sections)), None)
+    return next((part.cls for part in kinds_of(kind) if isinstance(part, sections)), None)
 
 
 def read_value(kind: Any, value: object, name: str) -> Any:
-    """Return `value` as `kind`, strictly: an integer becomes a float, a list a tuple, no more.
+    """Return `value` as `kind`. Only an integer becomes a float, and a list a tuple.
 
     UsageError names the setting, the value and what the setting takes.
     """
@@ -119,17 +131,16 @@ def read_value(kind: Any, value: object, name: str) -> Any:
         value = float(value)  # msgspec refuses subclasses, such as numpy's float64
     if get_origin(kind) is dict and isinstance(value, Mapping):
         item = get_args(kind)[1]
-        return {key: read_value(item, one, f"{name}.{key}") for key, one in value.items()}
+        return {key: read_value(item, each, f"{name}.{key}") for key, each in value.items()}
+    kinds = kinds_of(kind)
     try:
         converted = msgspec.convert(value, kind)
     except msgspec.ValidationError:
         shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        if isinstance(value, float) and any(
-            isinstance(one, inspect.FloatType) for one in kinds_of(kind)
-        ):
+        if isinstance(value, float) and any(isinstance(part, inspect.FloatType) for part in kinds):
             shown = shown.removesuffix(".0")  # 300 for the 300.0 that an option has made of it
         raise UsageError(f"{name} is {shown}; it must be {_expected(kind, value)}") from None
-    takes_list = any(isinstance(one, inspect.VarTupleType) for one in kinds_of(kind))
+    takes_list = any(isinstance(part, inspect.VarTupleType) for part in kinds)
     return (converted,) if takes_list and isinstance(converted, str) else converted
 
 
@@ -140,20 +151,20 @@ def _expected(kind: Any, value: object) -> str:
         parts += () if get_origin(part) is Literal else get_args(part)
     literals = [part for part in parts if get_origin(part) is Literal]
     choices = [str(choice) for literal in literals for choice in get_args(literal)]
-    words = dict.fromkeys(_words(one, value, choices) for one in kinds_of(kind))
+    words = dict.fromkeys(_words(part, value, choices) for part in kinds_of(kind))
     close = difflib.get_close_matches(str(value), choices, n=1)
     return " or ".join(words) + (f"; did you mean {close[0]!r}?" if close else "")
 
 
 def kinds_of(kind: Any) -> list[inspect.Type]:
-    """What a type may be, one by one, without None."""
+    """The parts of a union type without None, or the type itself."""
     info = _bare(inspect.type_info(kind))
     kinds = info.types if isinstance(info, inspect.UnionType) else (info,)
-    return [_bare(one) for one in kinds if not isinstance(one, inspect.NoneType)]
+    return [_bare(part) for part in kinds if not isinstance(part, inspect.NoneType)]
 
 
 def _words(kind: inspect.Type, value: object, choices: Sequence[str]) -> str:
-    """Say what a type takes: its range if `value` is only out of range."""
+    """What a type takes; the range if `value` is only out of range."""
     if isinstance(kind, inspect.IntType | inspect.FloatType):
         is_whole = isinstance(kind, inspect.IntType)
         if not isinstance(value, int if is_whole else int | float) or isinstance(value, bool):
@@ -191,9 +202,9 @@ _PLURALS: Mapping[type, str] = {
 
 
 def with_parameters(name: str, loaded: Any, parameters: Mapping[str, object]) -> Verifier:
-    """Return the verifier that `loaded` (a class, an instance or a function) gives with parameters.
+    """Return the verifier of `loaded` (a class, an instance or a function) with parameters.
 
-    Raises UnknownName for a parameter that it doesn't have, UsageError for a value that the
+    Raises UnknownName for a parameter that `loaded` lacks, UsageError for a value that the
     parameter doesn't take.
     """
     if isinstance(loaded, FunctionVerifier):
@@ -208,7 +219,7 @@ def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, o
     """Return `loaded` with parameters; `kind` and `name` are for messages. Errors as above."""
     what = f"{kind} {name!r}"
     values: dict[str, Any] = {}
-    if parameters:  # a call of `verify` without any shall cost nothing here
+    if parameters:  # `verify` without parameters must not pay for this
         values = read_values(
             parameter_types(loaded),
             parameters,
@@ -226,20 +237,21 @@ def set_parameters(kind: str, name: str, loaded: Any, parameters: Mapping[str, o
 
 
 def parameter_types(loaded: Any) -> dict[str, Any]:
-    """Return the type of each parameter: its annotation, or else the type of its default.
+    """Return the type of each parameter: the annotation, or else the type of the default.
 
-    Parameters are the fields of a class or a dataclass, or keyword-only arguments of a function.
-    A type that a command line or a file can't state, such as a class of a plugin, is Any.
+    Parameters are the fields of a dataclass, the arguments of a class, or the keyword-only
+    arguments of a function. A type that a command line or a file can't write, such as a class of a
+    plugin, is Any.
     """
     is_instance = dataclasses.is_dataclass(loaded) and not isinstance(loaded, type)
     maker = type(loaded) if is_instance else loaded
     annotations: dict[str, tuple[object, dict[str, Any]]] = {}
-    """By parameter, its annotation and the names that this may use."""
+    """By parameter, the annotation and the names in its module."""
     if dataclasses.is_dataclass(maker):
         for base in reversed(cast("type", maker).__mro__):
             names = vars(sys.modules[base.__module__])
-            own = signatures.get_annotations(base)
-            annotations |= {name: (annotation, names) for name, annotation in own.items()}
+            of_base = signatures.get_annotations(base)
+            annotations |= {name: (annotation, names) for name, annotation in of_base.items()}
     else:
         called = maker
         while isinstance(called, functools.partial):
@@ -249,8 +261,8 @@ def parameter_types(loaded: Any) -> dict[str, Any]:
         elif not isinstance(called, FunctionType):
             called = type(called).__call__
         function = signatures.unwrap(called)
-        own = getattr(function, "__annotations__", {})
-        annotations = {name: (one, function.__globals__) for name, one in own.items()}
+        hints = getattr(function, "__annotations__", {})
+        annotations = {name: (hint, function.__globals__) for name, hint in hints.items()}
     variadic = (signatures.Parameter.VAR_POSITIONAL, signatures.Parameter.VAR_KEYWORD)
     return {
         parameter.name: _type(parameter, *annotations.get(parameter.name, (None, {})))
@@ -288,6 +300,6 @@ def _type(parameter: signatures.Parameter, annotation: object, names: dict[str, 
         return Any
     for part in parts:
         inner = [getattr(part, name, None) for name in ("type", "item_type", "value_type")]
-        parts += [one for one in inner if isinstance(one, inspect.Type)]
+        parts += [each for each in inner if isinstance(each, inspect.Type)]
         parts += part.types if isinstance(part, inspect.UnionType) else ()
     return kind if all(isinstance(part, _PLAIN) for part in parts) else Any

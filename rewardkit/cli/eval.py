@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +27,6 @@ from rewardkit.harness.results.names import words
 if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.harness.options import EvalOptions
     from rewardkit.harness.results.summary import Metric, TaskSummary
-    from rewardkit.harness.runs.progress import Reporter
     from rewardkit.harness.runs.sweep import SweepRun
     from rewardkit.tables import Table
 
@@ -42,7 +40,7 @@ COLUMNS = {
     "maj": "maj@",
     "tokens": "tokens",
 }
-"""The columns with their titles. pass@ and maj@ appear where problems have several completions."""
+"""The columns with their titles. pass@ and maj@ appear if problems have several completions."""
 BY_USE = ("interval", "unfinished", "pass", "format", "maj", "flexible", "tokens")
 """Optional columns by usefulness: a narrow terminal leaves out the last ones."""
 GAP = 3
@@ -68,8 +66,19 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
     """The metrics side by side. Columns that don't fit into `width` are left out and named."""
     from rewardkit.tables import Table
 
-    most = max((_most(task) for _, task in labelled(runs)), default=0)
-    rows = list(_rows(runs, most))
+    summaries = [task for run in runs if run.summary for task in run.summary.tasks.values()]
+    metrics = {name for task in summaries for name in task.metrics}
+    most = max((int(name[5:]) for name in metrics if name.startswith("pass@")), default=0)
+    rows: list[dict[str, str]] = []
+    for run in runs:
+        if run.summary is None:
+            rows.append({"run": run.label, "accuracy": "failed"})
+        else:
+            tasks_of_run = run.summary.tasks.items()
+            rows += [
+                {"run": run.label, "task": name, **_cells(task, most)}
+                for name, task in tasks_of_run
+            ]
     tasks = list(dict.fromkeys(row["task"] for row in rows if "task" in row))
     named = {"run": "run"} | ({"task": "task"} if len(tasks) > 1 else {})
     titles = {
@@ -79,7 +88,7 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
     }
     columns = _fitting(named | titles, rows, width)
     left_out = [title for name, title in titles.items() if name not in columns]
-    sizes = {run.summary.tasks[task].problems for run in runs if run.summary for task in tasks}
+    sizes = {task.problems for task in summaries}
     return Table(
         ", ".join(tasks) + (f": {sizes.pop():,} problems" if len(sizes) == 1 else ""),
         list(columns.values()),
@@ -87,28 +96,6 @@ def table(runs: Sequence[SweepRun], width: int) -> Table:
         f"no room for {', '.join(left_out)}: see summary.json" if left_out else "",
         keys=len(named),
     )
-
-
-def labelled(runs: Sequence[SweepRun]) -> Iterator[tuple[str, TaskSummary]]:
-    """(label, summary) pairs of every task of every run; the label names one of several tasks."""
-    for run in runs:
-        tasks = run.summary.tasks if run.summary else {}
-        for name, task in tasks.items():
-            yield f"{run.label} ({name})" if len(tasks) > 1 else run.label, task
-
-
-def _most(task: TaskSummary) -> int:
-    """The largest k of pass@k; 0 where problems have one completion each."""
-    return max((int(name[5:]) for name in task.metrics if name.startswith("pass@")), default=0)
-
-
-def _rows(runs: Sequence[SweepRun], most: int) -> Iterator[dict[str, str]]:
-    for run in runs:
-        if run.summary is None:
-            yield {"run": run.label, "accuracy": "failed"}
-            continue
-        for name, task in run.summary.tasks.items():
-            yield {"run": run.label, "task": name, **_cells(task, most)}
 
 
 def _cells(task: TaskSummary, most: int = 0) -> dict[str, str]:
@@ -132,17 +119,24 @@ def _share(metric: Metric | None) -> str:
 def _fitting(
     columns: Mapping[str, str], rows: Sequence[Mapping[str, str]], width: int
 ) -> dict[str, str]:
-    """The columns that fit: the least useful are left out one by one."""
     needed = {
         name: min(MOST, max(len(title), *(len(row.get(name, "")) for row in rows)))
         for name, title in columns.items()
     }
     kept = dict(columns)
     for name in [name for name in reversed(BY_USE) if name in columns]:
-        if sum(needed[one] + GAP for one in kept) < width:
+        if sum(needed[column] + GAP for column in kept) < width:
             break
         del kept[name]
     return kept
+
+
+def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
+    """Whether the arguments name more than one run, now or as checkpoints are written."""
+    from rewardkit.harness.results.training_checkpoints import is_pattern
+
+    distinct = {model.rstrip("/") or model for model in models}
+    return len(distinct) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
 
 
 def evaluate_several(
@@ -154,68 +148,64 @@ def evaluate_several(
     watch: bool = False,
     timeout: float | None = None,
 ) -> None:
-    """Complete every run and print all of them. The exit status is 1 where a run failed.
+    """Complete all runs and print one table. The exit status is 1 if a run failed.
 
     With `watch`, evaluate checkpoints as they are written, until an interrupt or the timeout.
     """
-    from rewardkit.harness.runs.sweep import plan_sweep, plan_watch, sweep, watch_sweep
+    from rewardkit.harness.runs.sweep import (
+        plan_sweep,
+        plan_watch,
+        sort_by_step,
+        sweep,
+        watch_sweep,
+    )
 
     reporter = output.reporter()
     plan = (plan_watch if watch else plan_sweep)(options, models, prompts)
-    ending = watch_sweep(plan, reporter, timeout=timeout) if watch else sweep(plan, reporter)
-    runs, interrupted = _collect(ending, reporter)
-    _print(runs, plan.folder, output)
-    if interrupted:
-        what = "stopped" if watch else "interrupted"
-        echo(f"{what}; the same command resumes", err=True)
-        if not watch:
-            raise typer.Exit(INTERRUPTED)
-    elif watch and not runs:
-        raise BackendError(f"no checkpoint appeared: {', '.join(plan.models)}")
-    _fail_by(runs)
-
-
-def _collect(runs: Iterable[SweepRun], reporter: Reporter) -> tuple[list[SweepRun], bool]:
-    """The runs that ended, each noted as it ended, and whether an interrupt stopped the rest."""
-    from rewardkit.harness.runs.sweep import sort_by_step
-
-    ended: list[SweepRun] = []
+    runs: list[SweepRun] = []
     interrupted = False
     try:
-        for run in runs:
-            ended.append(run)
+        for run in watch_sweep(plan, reporter, timeout=timeout) if watch else sweep(plan, reporter):
+            runs.append(run)
             for text in line(run):
                 reporter.note(text)
     except KeyboardInterrupt:
         interrupted = True
-    return sort_by_step(ended), interrupted
+    runs = sort_by_step(runs)
+    _print(runs, str(plan.folder), output)
+    if any(run.summary for run in runs):
+        output.log(plan.folder)
+    if interrupted:
+        echo(f"{'stopped' if watch else 'interrupted'}; the same command resumes", err=True)
+        if not watch:
+            raise typer.Exit(INTERRUPTED)
+    elif watch and not runs:
+        raise BackendError(f"no checkpoint appeared: {', '.join(plan.models)}")
+    labels: dict[str, list[str]] = defaultdict(list)  # runs with the same error share a line
+    for run in runs:
+        for reason in [run.error] if run.error else run.summary.failures if run.summary else ():
+            labels[reason].append(run.label)
+    fail_with([f"{', '.join(of_reason)}: {reason}" for reason, of_reason in labels.items()])
 
 
-def _print(runs: list[SweepRun], folder: Path, output: OutputOptions) -> None:
+def _print(runs: list[SweepRun], folder: str, output: OutputOptions) -> None:
     from rewardkit.harness.results.summary_tables import of_runs
     from rewardkit.tables import Line
     from rewardkit.text.console import console
 
+    labelled = [
+        (f"{run.label} ({name})" if len(run.summary.tasks) > 1 else run.label, task)
+        for run in runs
+        if run.summary
+        for name, task in run.summary.tasks.items()
+    ]
     if output.as_json:
         echo(json.dumps([run.as_json() for run in runs]))
-        echo_late(of_runs(list(labelled(runs))))
+        echo_late(of_runs(labelled))
     elif runs:
         out = console()
-        warned = [Line(f"! {warning}", "yellow") for warning in of_runs(list(labelled(runs)))]
-        out.show([table(runs, out.width), *warned, Line(str(folder), "dim")])
-    if any(run.summary for run in runs):
-        output.log(folder)
-
-
-def _fail_by(runs: list[SweepRun]) -> None:
-    """Exit with status 1 if a run failed. Runs with the same error share a line."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for run in runs:
-        if run.failed:
-            reasons = [run.error] if run.error else run.summary.failures if run.summary else ()
-            for reason in filter(None, reasons):
-                alike[reason].append(run.label)
-    fail_with([f"{', '.join(labels)}: {why}" for why, labels in alike.items()])
+        warnings = [Line(f"! {warning}", "yellow") for warning in of_runs(labelled)]
+        out.show([table(runs, out.width), *warnings, Line(folder, "dim")])
 
 
 @with_options
@@ -244,11 +234,11 @@ def eval_command(
     ] = None,
     watch: Annotated[
         bool,
-        in_what("--watch", help="Evaluate checkpoints as a training writes them."),
+        in_what("--watch", help="Evaluate checkpoints while a training writes them."),
     ] = False,
     watch_timeout: Annotated[
         float | None,
-        in_what(help="End --watch after this many seconds without a new checkpoint."),
+        in_what(help="Seconds without a new checkpoint after which --watch ends."),
     ] = None,
     *,
     output: OutputOptions,
@@ -263,7 +253,6 @@ def eval_command(
     from rewardkit.harness.runs.options import options_for
     from rewardkit.harness.runs.plan import plan_for
     from rewardkit.harness.runs.run import run
-    from rewardkit.harness.runs.sweep import is_sweep
 
     models = [*model, *existing(more_models or ())]
     prompts = names(prompt or ())

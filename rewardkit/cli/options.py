@@ -1,4 +1,4 @@
-"""The options of commands, taken from the table of options; and where a command's output goes."""
+"""The options of commands, from the table of options, and the output of commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from rewardkit.cli.arguments import echo, key_values
-from rewardkit.config import about, kinds_of, read_value, types_of
+from rewardkit.config import kinds_of, read_value, setting, types_of
 from rewardkit.errors import UsageError
 from rewardkit.harness.options import DEFAULTS, OPTIONS, flag
 
@@ -22,19 +22,18 @@ if TYPE_CHECKING:  # --help needs none of them
     from rewardkit.harness.runs.progress import Reporter
 
 
-_output = functools.partial(about, panel="Output")
+_output = functools.partial(setting, panel="Output")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """Whether to show progress, print a table or JSON, and log to tracking tools."""
 
-    quiet: Annotated[bool, _output("Show no progress.", short="-q")] = False
-    as_json: Annotated[bool, _output("Print the result as JSON.", flag="--json")] = False
-    log_to: Annotated[
-        tuple[str, ...],
-        _output("Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"),
-    ] = ()
+    quiet: bool = _output(False, "Show no progress.", short="-q")
+    as_json: bool = _output(False, "Print the result as JSON.", flag="--json")
+    log_to: tuple[str, ...] = _output(
+        (), "Log the metrics to wandb, tensorboard or trackio; repeatable.", metavar="TOOL"
+    )
 
     def check(self) -> None:
         """Raise UnknownName or MissingExtra for a tool, before anything runs."""
@@ -44,13 +43,13 @@ class OutputOptions:
             check_tools(self.log_to)
 
     def reporter(self) -> Reporter:
-        """Where the progress goes."""
+        """The reporter of the progress."""
         from rewardkit.harness.runs.progress import ProgressReporter, Reporter
 
         return Reporter() if self.quiet else ProgressReporter()
 
     def log(self, folder: Path) -> None:
-        """Log the run, or the runs, in the folder to the tools."""
+        """Log the run or the runs in the folder to the tools."""
         if self.log_to:
             from rewardkit.harness.report.tracking import log_runs
 
@@ -71,12 +70,12 @@ in_output = functools.partial(typer.Option, rich_help_panel="Output")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Take a command's options from the table, with their names, help, panels and ranges.
+    """Add a command's options from the table, with their names, help, panels and ranges.
 
-    They are the parameters that the table names and the command doesn't annotate for Typer; for a
-    parameter whose type is a group of options, the options of the group; and for `**given` all
-    options of an evaluation that aren't parameters. `given` gets those that were typed, because a
-    task may set the others.
+    A parameter of the command that has no annotation for Typer is an option of the table, or a
+    group of options if its type is a dataclass. `**given` stands for all options of an evaluation
+    that aren't parameters: `given` gets the options that the user typed, because a task may set the
+    others.
     """
     parameters = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {
@@ -85,9 +84,9 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         if is_dataclass(parameter.annotation)
     }
     grouped = {name for group in groups.values() for name in types_of(group)}
-    own = [one for one in parameters.values() if hasattr(one.annotation, "__metadata__")]
+    of_command = [each for each in parameters.values() if hasattr(each.annotation, "__metadata__")]
     optional = set(DEFAULTS) - set(parameters) if "given" in parameters else set()
-    named = optional | grouped | set(parameters) - {parameter.name for parameter in own}
+    named = optional | grouped | set(parameters) - {parameter.name for parameter in of_command}
     from_table = [name for name in _TABLE if name in named]
 
     @functools.wraps(command)
@@ -115,16 +114,16 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     shown = [
         inspect.Parameter("context", keyword, annotation=typer.Context),
-        *(parameter.replace(kind=keyword) for parameter in own),
+        *(parameter.replace(kind=keyword) for parameter in of_command),
         *map(_parameter, from_table),
     ]
     with_table.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    with_table.__annotations__ = {one.name: one.annotation for one in shown}
+    with_table.__annotations__ = {each.name: each.annotation for each in shown}
     return with_table
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    """An option as Typer takes it."""
+    """The option as a parameter for Typer."""
     written, default = _TABLE[name]
     described = msgspec.inspect.type_info(written)
     assert isinstance(described, msgspec.inspect.Metadata)
@@ -162,7 +161,7 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 def judging_display(ray: str | None, *, quiet: bool) -> tuple[Reporter, RaySpread | None]:
-    """Where the progress of judging goes, and what spreads it over the Ray cluster, if one."""
+    """The reporter of judging, and the spread over the Ray cluster if there is a cluster."""
     from rewardkit.harness.runs.progress import Reporter, ScoreProgress
 
     spread = None
@@ -174,7 +173,7 @@ def judging_display(ray: str | None, *, quiet: bool) -> tuple[Reporter, RaySprea
 
 
 def refuse_given(options: Mapping[str, object], where: str) -> None:
-    """Raise UsageError for an option that was given; `options` holds values by name."""
+    """Raise UsageError for an option that is set; `options` holds values by name."""
     for name, value in options.items():
         if value:
             raise UsageError(f"{flag(name)} has no effect on {where}; leave it out")

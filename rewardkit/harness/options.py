@@ -1,6 +1,7 @@
-"""The options of an evaluation: each one's type, range, default and description, once.
+# ruff: noqa: RUF009 - `setting` makes fields of a dataclass
+"""The options of an evaluation: the type, range, default and description of each.
 
-The command line, `evaluate()`, EvaluationCallback, recipes and task files read them here.
+The command line, `evaluate()`, EvaluationCallback, recipes and task files read the options here.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta, inspect
+from msgspec import Meta
 
 from rewardkit.config import (
     NonNegativeInt,
     PositiveInt,
     Seconds,
     Share,
-    about,
     read_value,
+    setting,
     types_of,
 )
 from rewardkit.errors import UnknownName, UsageError
@@ -33,91 +34,70 @@ if TYPE_CHECKING:  # --help needs none of it
 SharePositive = Annotated[float, Meta(gt=0, le=1)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 
-PANELS = (
-    *("What", "Prompt", "Sampling", "Thinking", "Engine", "Judging", "Output", "Many machines"),
-)
+PANELS = "What", "Prompt", "Sampling", "Thinking", "Engine", "Judging", "Output", "Many machines"
 """The panels of `rewardkit eval --help`, in order."""
 
 _what, _prompt, _sampling, _thinking, _engine, _judging, _output, _machines = (
-    partial(about, panel=panel) for panel in PANELS
+    partial(setting, panel=panel) for panel in PANELS
 )
 
 CLIENT_ARGUMENTS = (
-    "api_key",
-    "concurrency",
-    "max_retries",
-    "timeout",
-    "input_price",
-    "output_price",
+    *("api_key", "concurrency", "max_retries", "timeout", "input_price", "output_price"),
 )
-"""Arguments of the openai backend that no server gets and that change no completion."""
+"""Arguments of the openai backend that the server doesn't get and that change no completion."""
 
 LOCAL_OPTIONS = (
-    "dtype",
-    "max_model_len",
-    "tensor_parallel_size",
-    "data_parallel_size",
-    "gpu_memory_utilization",
-    "trust_remote_code",
+    *("dtype", "max_model_len", "tensor_parallel_size", "data_parallel_size"),
+    *("gpu_memory_utilization", "trust_remote_code"),
 )
-"""Options of engines that load a model here."""
+"""Options of engines that load a model on this machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """How an engine loads a model, and how prompts are put to it."""
+    """How an engine loads a model, and how the model is prompted."""
 
-    chat_template: Annotated[bool, _prompt("Send plain text, without the chat template.")] = True
-    chat_template_args: Annotated[
-        Mapping[str, Any],
-        _prompt("An argument of the chat template, such as enable_thinking=false; repeatable."),
-    ] = field(default_factory=dict)
-    seed: Annotated[
-        Annotated[int, Meta(ge=0, le=2**63 - 1)],
-        _sampling("Seed of sampling, examples and generated data."),
-    ] = 0
-    thinking_tags: Annotated[
-        ThinkingTags | None,
-        _thinking(
-            "What opens and closes a thinking block, where the model's tags aren't among those "
-            "that are known.",
-            metavar="OPEN CLOSE",
-        ),
-    ] = None
-    thinking_token_budget: Annotated[
-        NonNegativeInt | None,
-        _thinking(
-            "Tokens after which vLLM, or a server that supports it, closes a thinking block."
-        ),
-    ] = None
-    reasoning_effort: Annotated[
-        str | None, _thinking("How long the openai backend's model thinks, such as low or high.")
-    ] = None
-    tensor_parallel_size: Annotated[PositiveInt, _engine("GPUs that share one model.")] = 1
-    data_parallel_size: Annotated[
-        PositiveInt, _engine("Copies of the model, for vLLM; needs Ray.")
-    ] = 1
-    dtype: Annotated[str, _engine("auto, float32, bfloat16 or float16.")] = "auto"
-    max_model_len: Annotated[
-        PositiveInt | None, _engine("Most tokens of prompt and completion together.")
-    ] = None
-    gpu_memory_utilization: Annotated[
-        SharePositive | None, _engine("Share of the GPU's memory that vLLM takes.")
-    ] = None
-    base_url: Annotated[str | None, _engine("Address of an OpenAI-compatible server.")] = None
-    trust_remote_code: Annotated[
-        bool, _engine("Run the Python code that a checkpoint brings; read it first.")
-    ] = False
+    chat_template: bool = _prompt(True, "Send plain text, without the chat template.")
+    chat_template_args: Mapping[str, Any] = _prompt(
+        {}, "An argument of the chat template, such as enable_thinking=false; repeatable."
+    )
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = _sampling(
+        0, "Seed of sampling, examples and generated data."
+    )
+    thinking_tags: ThinkingTags | None = _thinking(
+        None,
+        "The texts that open and close a thinking block, if rewardkit doesn't know the model's.",
+        metavar="OPEN CLOSE",
+    )
+    thinking_token_budget: NonNegativeInt | None = _thinking(
+        None, "Tokens after which vLLM, or a server with this option, closes a thinking block."
+    )
+    reasoning_effort: str | None = _thinking(
+        None, "How long a model behind a server thinks, such as low or high."
+    )
+    tensor_parallel_size: PositiveInt = _engine(1, "GPUs that share one model.")
+    data_parallel_size: PositiveInt = _engine(1, "Copies of the model, for vLLM; needs Ray.")
+    dtype: str = _engine("auto", "auto, float32, bfloat16 or float16.")
+    max_model_len: PositiveInt | None = _engine(
+        None, "Maximum tokens of prompt and completion together."
+    )
+    gpu_memory_utilization: SharePositive | None = _engine(
+        None, "Share of the GPU's memory for vLLM."
+    )
+    base_url: str | None = _engine(None, "Address of an OpenAI-compatible server.")
+    trust_remote_code: bool = _engine(
+        False, "Run the Python code in the checkpoint's folder; read the code first."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions(ModelOptions):
-    """The engine options of `rewardkit eval`; `arguments` are its --backend-arg pairs."""
+    """The engine options of `rewardkit eval`; `arguments` are the --backend-arg pairs."""
 
     arguments: Mapping[str, object] = field(default_factory=dict)
 
     def refuse(self, backend: str, *names: str) -> None:
-        """Raise UsageError for an option that was set and that `backend` doesn't have."""
+        """Raise UsageError for an option that is set and that `backend` doesn't have."""
         for option in fields(self):
             if option.name in names and getattr(self, option.name) not in (option.default, {}):
                 flag = option.name.replace("_args", "_arg").replace("_", "-")
@@ -159,53 +139,36 @@ _REMEDIES = {
 class VerdictOptions:
     """The verifier, its time limit, and when a run counts as failed."""
 
-    verifier: Annotated[
-        str | None, _judging("The verifier that judges the rows, without a task.")
-    ] = None
-    verifier_args: Annotated[
-        Mapping[str, Any],
-        _judging(
-            "A parameter of the verifier, or NAME.KEY=VALUE if there are several; repeatable."
-        ),
-    ] = field(default_factory=dict)
-    verifier_field: Annotated[
-        str | None, _judging("The column that names each row's verifier.")
-    ] = None
-    rescue: Annotated[
-        str | None,
-        _judging(
-            "judge: a model judges the answers that the verifier calls wrong.", metavar="NAME"
-        ),
-    ] = None
-    confirm: Annotated[
-        str | None,
-        _judging(
-            "judge: a model judges the answers that the verifier calls right.", metavar="NAME"
-        ),
-    ] = None
-    max_errors: Annotated[
-        Share, _judging("Largest share of unjudged completions before the run fails.")
-    ] = 0.05
-    fail_under: Annotated[
-        Mapping[str, float],
-        _judging("Fail where a metric is lower; repeatable.", metavar="METRIC=VALUE"),
-    ] = field(default_factory=dict)
-    timeout: Annotated[
-        Seconds | None,
-        _judging("Seconds for a verdict; by default the verifier's own deadline, or 1."),
-    ] = None
+    verifier: str | None = _judging(None, "The verifier that judges the rows, without a task.")
+    verifier_args: Mapping[str, Any] = _judging(
+        {}, "A parameter of the verifier; NAME.KEY=VALUE for several verifiers; repeatable."
+    )
+    verifier_field: str | None = _judging(None, "The column that names each row's verifier.")
+    rescue: str | None = _judging(
+        None, "judge: a model judges the answers that the verifier calls wrong.", metavar="NAME"
+    )
+    confirm: str | None = _judging(
+        None, "judge: a model judges the answers that the verifier calls right.", metavar="NAME"
+    )
+    max_errors: Share = _judging(0.05, "Fail if a larger share of the completions is unjudged.")
+    fail_under: Mapping[str, float] = _judging(
+        {}, "Fail if a metric is lower than its value; repeatable.", metavar="METRIC=VALUE"
+    )
+    timeout: Seconds | None = _judging(
+        None, "Seconds for a verdict; by default the verifier's deadline, or 1."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions:
     """The run's folder."""
 
-    output_dir: Annotated[str | None, _output("Write into this folder.", short="-o")] = None
-    overwrite: Annotated[bool, _output("Discard the folder's content.")] = False
+    output_dir: str | None = _output(None, "Write into this folder.", short="-o")
+    overwrite: bool = _output(False, "Discard the folder's content.")
 
 
 _PLACES = ("overwrite", "output_dir", "shard", "ray", "engines")
-"""Options that say where to work."""
+"""Options for places: folders and machines."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,115 +178,93 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     tasks: tuple[Task, ...] = ()
     model: str = ""
     prompt: str | None = None
-    """None: the task's own."""
+    """None: the task's default."""
     set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
     """The options that the tasks set to other values than the defaults."""
 
-    data: Annotated[
-        str | None, _what("A JSONL, Parquet or CSV file with the data set's columns; or a hub id.")
-    ] = None
-    split: Annotated[str | None, _what("The data set's split; by default the task's own.")] = None
-    limit: Annotated[PositiveInt | None, _what("Number of problems; by default all.")] = None
-    shuffle: Annotated[
-        NonNegativeInt | None,
-        _what("Draw the problems of --limit at random, by this seed.", metavar="SEED"),
-    ] = None
-    id: Annotated[
-        tuple[str, ...], _what("Take the problem with this id; repeatable.", metavar="NAME")
-    ] = ()
-    cluster: Annotated[
-        str | None,
-        _what(
-            "The column of problems that depend on each other, such as their passage: intervals "
-            "take its values as trials. `none` ignores the column that a run recorded.",
-            metavar="COLUMN",
-        ),
-    ] = None
-    task_args: Annotated[Mapping[str, Any], _what("A parameter of the task; repeatable.")] = field(
-        default_factory=dict
+    data: str | None = _what(
+        None, "A JSONL, Parquet or CSV file with the data set's columns; or a hub id."
     )
-    question_field: Annotated[
-        str | None, _what("The column with the problem; by default question.")
-    ] = None
-    reference_field: Annotated[
-        str | None, _what("The column with the reference, if the verifier reads one.")
-    ] = None
-    choices_field: Annotated[
-        tuple[str, ...],
-        _what(
-            "The column with the list of options, or a column with one option, repeated; the "
-            "reference is an option's letter or label."
-        ),
-    ] = ()
-    num_fewshot: Annotated[
-        NonNegativeInt | None, _prompt("Examples drawn from the train split, for few_shot and cot.")
-    ] = None
-    fewshot_data: Annotated[
-        str | None, _prompt("A file to draw examples from, instead of the train split.")
-    ] = None
-    system_prompt: Annotated[
-        str | None, _prompt("A system prompt, instead of the prompt's own.")
-    ] = None
-    num_samples: Annotated[PositiveInt, _sampling("Completions per problem.", short="-n")] = 1
-    temperature: Annotated[
-        Annotated[float, Meta(ge=0, le=100)], _sampling("Sampling temperature; 0 is greedy.")
-    ] = 0.0
-    top_p: Annotated[SharePositive, _sampling("Nucleus sampling; 1 is off.")] = 1.0
-    top_k: Annotated[
-        NonNegativeInt, _sampling("Sample from the k most likely tokens; 0 is off.")
-    ] = 0
-    min_p: Annotated[
-        Share, _sampling("Drop tokens less likely than this share of the likeliest one; 0 is off.")
-    ] = 0.0
-    presence_penalty: Annotated[
-        Penalty, _sampling("Subtracted from the logit of a token already generated.")
-    ] = 0.0
-    frequency_penalty: Annotated[
-        Penalty, _sampling("Subtracted from a token's logit for each time that it was generated.")
-    ] = 0.0
-    repetition_penalty: Annotated[
-        Annotated[float, Meta(ge=0.01, le=100)],
-        _sampling("Divides the logits of tokens in prompt and completion; 1 is off."),
-    ] = 1.0
-    max_tokens: Annotated[
-        PositiveInt | None, _sampling("Longest completion; by default the task's own.")
-    ] = None
-    stop: Annotated[tuple[str, ...], _sampling("Text that ends a completion; repeatable.")] = ()
-    thinking: Annotated[
-        Thinking | None,
-        _thinking(
-            "How to read a thinking block: strip ignores it, keep reads it if no answer follows. "
-            "The default is the task's or the verifier's; to score a run again, the run's own."
-        ),
-    ] = None
-    backend: Annotated[
-        str, _engine("auto, vllm, transformers, openai, replay, or a plugin's backend.")
-    ] = "auto"
-    backend_args: Annotated[
-        Mapping[str, Any], _engine("An argument for the backend itself; repeatable.")
-    ] = field(default_factory=dict)
-    shard: Annotated[
-        str | None,
-        _machines(
-            "Part I of N of the problems; commands that read runs merge them.", metavar="I/N"
-        ),
-    ] = None
-    ray: Annotated[
-        str | None,
-        _machines("Use the Ray cluster at HOST:PORT; auto finds or starts one.", metavar="ADDRESS"),
-    ] = None
-    engines: Annotated[
-        PositiveInt | None,
-        _machines("Copies of the model on the Ray cluster; by default all that fit."),
-    ] = None
+    split: str | None = _what(None, "The data set's split; by default the task's.")
+    limit: PositiveInt | None = _what(None, "Number of problems; by default all.")
+    shuffle: NonNegativeInt | None = _what(
+        None, "Draw the problems of --limit at random, by this seed.", metavar="SEED"
+    )
+    id: tuple[str, ...] = _what(
+        (), "Use only the problem with this id; repeatable.", metavar="NAME"
+    )
+    cluster: str | None = _what(
+        None,
+        "The column of a passage or a source that several problems share: intervals count each "
+        "value as one trial. `none` ignores the column that a run recorded.",
+        metavar="COLUMN",
+    )
+    task_args: Mapping[str, Any] = _what({}, "A parameter of the task; repeatable.")
+    question_field: str | None = _what(None, "The column with the problem; by default question.")
+    reference_field: str | None = _what(
+        None, "The column with the reference, if the verifier needs a reference."
+    )
+    choices_field: tuple[str, ...] = _what(
+        (),
+        "The column with the list of options; or repeat the option for columns with one option "
+        "each. The reference is an option's letter or label.",
+    )
+    num_fewshot: NonNegativeInt | None = _prompt(
+        None, "Examples drawn from the train split, for the prompts few_shot and cot."
+    )
+    fewshot_data: str | None = _prompt(None, "A file of examples, in place of the train split.")
+    system_prompt: str | None = _prompt(None, "A system prompt, in place of the prompt's.")
+    num_samples: PositiveInt = _sampling(1, "Completions per problem.", short="-n")
+    temperature: Annotated[float, Meta(ge=0, le=100)] = _sampling(
+        0.0, "Sampling temperature; 0 is greedy."
+    )
+    top_p: SharePositive = _sampling(1.0, "Nucleus sampling; 1 is off.")
+    top_k: NonNegativeInt = _sampling(0, "Sample from the k most likely tokens; 0 is off.")
+    min_p: Share = _sampling(
+        0.0, "Drop tokens less likely than this share of the likeliest token; 0 is off."
+    )
+    presence_penalty: Penalty = _sampling(
+        0.0, "Subtracted from the logit of each token that was generated."
+    )
+    frequency_penalty: Penalty = _sampling(
+        0.0, "Subtracted from a token's logit for each time that the token was generated."
+    )
+    repetition_penalty: Annotated[float, Meta(ge=0.01, le=100)] = _sampling(
+        1.0, "Divides the logits of tokens in prompt and completion; 1 is off."
+    )
+    max_tokens: PositiveInt | None = _sampling(
+        None, "Maximum tokens of a completion; by default the task's limit."
+    )
+    stop: tuple[str, ...] = _sampling((), "A text that ends a completion; repeatable.")
+    thinking: Thinking | None = _thinking(
+        None,
+        "How to read a thinking block: strip ignores the block, keep reads the block if no answer "
+        "follows. The default is the task's or the verifier's; for a run that is scored again, the "
+        "run's.",
+    )
+    backend: str = _engine(
+        "auto", "auto, vllm, transformers, openai, replay, or a plugin's backend."
+    )
+    backend_args: Mapping[str, Any] = _engine({}, "An argument of the backend; repeatable.")
+    shard: str | None = _machines(
+        None, "Part I of N of the problems; commands that read runs merge the parts.", metavar="I/N"
+    )
+    ray: str | None = _machines(
+        None,
+        "Use the Ray cluster at HOST:PORT; auto finds or starts a cluster.",
+        metavar="ADDRESS",
+    )
+    engines: PositiveInt | None = _machines(
+        None, "Copies of the model on the Ray cluster; by default all that fit."
+    )
 
     def checked(self) -> EvalOptions:
-        """Return the options; UsageError if one of them needs another, or contradicts it."""
+        """Return the options. UsageError for an option that needs or contradicts another."""
         for name in ("data", "fewshot_data", "split", "output_dir"):
             if getattr(self, name) == "":
                 raise UsageError(f"{flag(name)} is empty; name one, or leave it out")
         if self.fewshot_data is not None and self.num_fewshot is None:
-            raise UsageError("--fewshot-data holds rows to draw from; say how many: --num-fewshot")
+            raise UsageError("--fewshot-data needs a number of examples; add --num-fewshot")
         if self.num_samples > 1 and self.temperature == 0:
             raise UsageError(
                 f"{self.num_samples} completions per problem at temperature 0 would all be the "
@@ -334,12 +275,12 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
                 "--chat-template-arg needs the chat template; leave out --no-chat-template"
             )
         if self.engines is not None and self.ray is None:
-            raise UsageError("--engines counts copies of the model on a Ray cluster; add --ray")
+            raise UsageError("--engines needs a Ray cluster; add --ray")
         self.part()
         return replace(self, cluster=None) if self.cluster == "none" else self
 
     def recorded(self) -> dict[str, Any]:
-        """The model, the prompt and the options that don't say where to work, without secrets."""
+        """The model, the prompt, and the options except those for places, without secrets."""
         names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
         settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})
         return settings
@@ -347,20 +288,20 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     def is_given(self, name: str) -> bool:
         """Whether the user set the option to a value other than its default.
 
-        The temperature doesn't count with several completions per problem, which need one above 0.
+        With several completions per problem, the temperature doesn't count: it must be above 0.
         """
         if name in self.set_by_tasks or (name == "temperature" and self.num_samples > 1):
             return False
         return bool(getattr(self, name) != DEFAULTS[name])
 
     def part(self) -> Shard | None:
-        """The part of the problems to evaluate; None: all."""
+        """The part of the problems to evaluate; None: all of them."""
         from rewardkit.harness.results.run_folder import Shard  # --help needs none of it
 
         return None if self.shard is None else Shard.parse(self.shard)
 
     def sampling(self) -> Sampling:
-        """The sampling parameters; the length is the task's own unless `max_tokens` is set."""
+        """The sampling parameters. The plan sets the token limit."""
         names = types_of(Sampling).keys() - {"max_tokens"}
         return Sampling(**{name: getattr(self, name) for name in names})
 
@@ -375,16 +316,12 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
 def options_in(*panels: str) -> dict[str, Any]:
     """The types of the options in these panels, by name."""
     types = types_of(EvalOptions)
-    # the class's own options come before those that it shares with others
+    panel_of = {option.name: option.metadata.get("panel") for option in fields(EvalOptions)}
+    # the options of EvalOptions itself come before those of its bases
     names = [
         name for owner in EvalOptions.__mro__ for name in vars(owner).get("__annotations__", ())
     ]
-    found = {panel: dict[str, Any]() for panel in panels}
-    for name in names:
-        described = inspect.type_info(types[name])
-        if isinstance(described, inspect.Metadata):
-            found.get((described.extra or {}).get("panel", ""), {})[name] = types[name]
-    return {name: kind for of_panel in found.values() for name, kind in of_panel.items()}
+    return {name: types[name] for panel in panels for name in names if panel_of[name] == panel}
 
 
 OPTIONS: Mapping[str, Any] = options_in(*PANELS)
@@ -394,7 +331,7 @@ DEFAULTS: Mapping[str, Any] = {name: vars(EvalOptions())[name] for name in OPTIO
 
 
 def flag(name: str) -> str:
-    """An option's name on the command line.
+    """Return an option's name on the command line.
 
     >>> flag("task_args"), flag("max_tokens"), flag("chat_template")
     ('--task-arg', '--max-tokens', '--no-chat-template')

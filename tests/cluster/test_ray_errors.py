@@ -116,4 +116,4 @@ def test_a_cluster_that_can_not_do_the_work_is_an_error_that_says_why(
 
 def test_engines_without_a_cluster_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert run_command("eval", "--task", "gsm8k", "--model", "m", "--engines", 2) == 2
-    assert "--engines counts copies of the model on a Ray cluster" in capfd.readouterr().err
+    assert "--engines needs a Ray cluster" in capfd.readouterr().err

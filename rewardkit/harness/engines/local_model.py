@@ -1,6 +1,6 @@
 """A checkpoint on this machine without its weights, and the reader of its completions.
 
-The backends transformers and vllm, and the evaluation in training, share both.
+The backends transformers and vllm and the evaluation in training share this module.
 """
 
 from __future__ import annotations
@@ -58,14 +58,16 @@ class LocalModel:
         return "float32" if requested == "auto" else requested
 
     def useful_threads(self, available: int) -> int:
-        """How many CPU threads to use: one for each 64 MiB of weights. On a busy machine, several
-        threads took 20 times as long as one over a tiny model's matrices."""
+        """Number of CPU threads to use: one for each 64 MiB of weights.
+
+        On a busy machine, several threads took 20 times as long as one for a tiny model.
+        """
         weights = sum(path.stat().st_size for path in model_folder.weight_files(self.folder))
         return max(1, min(available, weights // 2**26))
 
     @cached_property
     def stop_ids(self) -> tuple[int, ...]:
-        """The ids of the tokens that end a completion, by the checkpoint and its tokenizer."""
+        """The ids of the tokens that end a completion: the checkpoint's and the tokenizer's."""
         generation = model_folder.read_json(self.folder / "generation_config.json")
         named = generation.get("eos_token_id", self.text_config.get("eos_token_id"))
         listed = named if isinstance(named, list) else [named]
@@ -78,7 +80,7 @@ class LocalModel:
 
     @property
     def padding(self) -> int:
-        """The id that pads rows, masked out: the tokenizer's padding token, or a stop token."""
+        """The id that pads rows: the tokenizer's padding token, or else a stop token."""
         pad_id: int | None = self.tokenizer.loaded.pad_token_id
         return pad_id if pad_id is not None else next(iter(self.stop_ids), 0)
 
@@ -98,12 +100,12 @@ class LocalModel:
         return CompletionReader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop, tags)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Hashes of every file that decides the output."""
+        """Hashes of all files that decide the output."""
         chat_template = self.tokenizer.chat_template if self._options.chat_template else None
         return model_folder.fingerprint(self.folder, chat_template)
 
     def describe(self) -> Mapping[str, object]:
-        """The model and how it is prompted, for the run's record."""
+        """The model and its chat template, for the run's record."""
         template = "on" if self.tokenizer.chat_template is not None else "none in tokenizer"
         return {
             "model": str(self.folder),
@@ -116,7 +118,7 @@ _CONTEXT = 8
 
 
 class CompletionReader:
-    """Collects one completion: token by token if there are stop strings, else all at once."""
+    """Collect a completion: token by token if there are stop strings, else all at once."""
 
     def __init__(
         self,
@@ -139,29 +141,23 @@ class CompletionReader:
         """Whether a stop token or a stop string has ended the completion."""
 
     def add(self, ids: Sequence[int]) -> None:
-        """Read more tokens; those after the end are ignored."""
+        """Read more tokens; tokens after the end are ignored."""
         for token in ids:
             if self.done:
                 return
             self._ids.append(token)
-            if token in self._stop_ids:
-                self.done = True
-            elif self._stop:
-                self._find_stop(token)
-
-    def _find_stop(self, token: int) -> None:
-        """Decode the token and end the text before a stop string after the thinking."""
-        if piece := self._decode(token):
-            self._text += piece
-            self._cut = self._stop.cut(self._text)
-            self.done = self._cut is not None
-
-    def _decode(self, token: int) -> str:
-        try:
-            return self._stream.step(self._tokenizer.engine, token) or ""
-        except Exception:  # the Rust library raises a bare Exception on invalid UTF-8
-            self._stream = _stream(())
-            return self._stream.step(self._tokenizer.engine, token) or ""
+            self.done = token in self._stop_ids
+            if self.done or not self._stop:
+                continue
+            try:
+                piece = self._stream.step(self._tokenizer.engine, token)
+            except Exception:  # the Rust library raises a bare Exception on invalid UTF-8
+                self._stream = _stream(())
+                piece = self._stream.step(self._tokenizer.engine, token)
+            if piece:
+                self._text += piece
+                self._cut = self._stop.cut(self._text)
+                self.done = self._cut is not None
 
     def completion(self) -> Completion:
         """The completion; its finish reason is "length" unless something ended it."""
@@ -175,7 +171,6 @@ class CompletionReader:
         return Completion(text, reason, sent, len(ids), thinking_tokens=thinking)
 
     def _thinking_tokens(self, text: str) -> int | None:
-        """Number of tokens up to the end of the thinking; None without any."""
         tags = self._thinking_tags
         thinking, answer = split_thinking(
             in_think_tags(text, tags), in_think_tags(self._prompt.text, tags)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from rewardkit.config import read_value
 from rewardkit.endpoint.client import (
     DEFAULT_URL,
     PER_REQUEST,
@@ -34,11 +35,11 @@ _SET_BY_US = (*PER_REQUEST, "temperature", "top_p", "seed", "stop", "stream")
 class OpenAIBackend:
     """Send each prompt to an OpenAI-compatible server.
 
-    Arguments: `api_key` (else OPENAI_API_KEY); `concurrency`, the number of requests at once, which
-    refusals lower (by default it grows from 64 to 1,024 while that brings more tokens a second);
-    `max_retries` (5, with growing pauses; refusals don't count); `timeout` (600 s for a whole
-    reply); `input_price` and `output_price` for a million tokens. All other arguments go into each
-    request's body.
+    Arguments: `api_key` (default: OPENAI_API_KEY); `concurrency`, the number of requests at once,
+    which refusals lower (by default the number grows from 64 to 1,024 while more requests bring
+    more tokens a second); `max_retries` (5, with growing pauses; refusals don't count); `timeout`
+    (600 s for a whole reply); `input_price` and `output_price` for a million tokens. All other
+    arguments go into each request's body.
     """
 
     max_model_len: int | None = None
@@ -60,6 +61,17 @@ class OpenAIBackend:
         key = options.arguments.get("api_key") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
         self._concurrency = argument("concurrency", DEFAULT_CONCURRENCY)
         first = self._concurrency if "concurrency" in options.arguments else FIRST_CONCURRENCY
+        body = {
+            name: value for name, value in options.arguments.items() if name not in CLIENT_ARGUMENTS
+        }
+        if options.chat_template_args:
+            body["chat_template_kwargs"] = dict(options.chat_template_args)
+        if options.reasoning_effort is not None:
+            body["reasoning_effort"] = options.reasoning_effort
+        prices = [
+            read_value(float | None, options.arguments.get(name), f"--backend-arg {name}")
+            for name in ("input_price", "output_price")
+        ]
         self._client = ServerClient(
             url=url,
             api_key=str(key),
@@ -67,24 +79,27 @@ class OpenAIBackend:
             chat=options.chat_template,
             retries=argument("max_retries", 5),
             seconds=argument("timeout", 600),
-            extra_fields=_body_fields(options),
+            extra_fields=body,
             limit=ConcurrencyLimit(first, self._concurrency),
-            prices=_prices(options),
+            prices=Prices(*prices),
             thinking_tags=options.thinking_tags,
         )
         self._dropped_counts: list[str] = []
         self._wanted = self._allowed = self._concurrency
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
-        """The messages, and the tools if any, as the JSON that is sent; plain text for the
-        completions endpoint, which takes no tools."""
+        """The JSON that is sent, with the tools if there are any.
+
+        The completions endpoint gets plain text, and takes no tools.
+        """
         if not self._client.chat:
             if tools:
                 raise UsageError(
                     "the rows have tools, which only the chat endpoint takes; leave out "
                     "--no-chat-template, or show them in the prompt: --prompt tools"
                 )
-            return Prompt("\n\n".join(one.content for one in messages), messages=tuple(messages))
+            text = "\n\n".join(message.content for message in messages)
+            return Prompt(text, messages=tuple(messages))
         sent: object = [message.as_json() for message in messages]
         if tools:
             sent = {"messages": sent, "tools": list(tools)}
@@ -103,7 +118,7 @@ class OpenAIBackend:
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as it arrives; one that fails is an "error"."""
+        """Each request with its completion, as it arrives; a failed request gives an "error"."""
         complete = partial(self._client.complete_all, requests, sampling)
         for request, reply in iterate_results(complete):
             if reply.dropped_counts and not self._dropped_counts:
@@ -111,7 +126,7 @@ class OpenAIBackend:
             yield request, reply.completion
 
     def waits(self) -> str:
-        """What the requests in progress wait for; empty if for nothing."""
+        """What the requests in progress wait for; empty if they wait for nothing."""
         return self._client.waits()
 
     def describe(self) -> Mapping[str, object]:
@@ -138,8 +153,8 @@ class OpenAIBackend:
             )
         if self._client.stops_here:
             warnings.append(
-                "the server ends completions at a stop text inside the thinking, so none were sent "
-                "from then on: completions are generated to their end, and cut here"
+                "the server ends completions at a stop text inside the thinking; from then on, "
+                "no stop texts were sent: completions are generated to their end, and cut here"
             )
         if self._allowed < self._wanted:
             warnings.append(
@@ -149,30 +164,8 @@ class OpenAIBackend:
         return warnings
 
     def fingerprint(self) -> Mapping[str, str]:
-        """All that a client can know of the weights: their name and the server's address."""
+        """The model's name and the server's address: a client knows no more about the weights."""
         return {"model": self._client.model, "base_url": redact(self._client.url)}
 
     def close(self) -> None:
         """Do nothing: no connection stays open between calls."""
-
-
-def _body_fields(options: EngineOptions) -> dict[str, object]:
-    """The fields of every request's body besides those of sampling."""
-    body = {
-        name: value for name, value in options.arguments.items() if name not in CLIENT_ARGUMENTS
-    }
-    if options.chat_template_args:
-        body["chat_template_kwargs"] = dict(options.chat_template_args)
-    if options.reasoning_effort is not None:
-        body["reasoning_effort"] = options.reasoning_effort
-    return body
-
-
-def _prices(options: EngineOptions) -> Prices:
-    prices = {}
-    for name in ("input_price", "output_price"):
-        value = options.arguments.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise UsageError(f"--backend-arg {name}={value} must be a number, for a million tokens")
-        prices[name.removesuffix("_price")] = None if value is None else float(value)
-    return Prices(**prices)

@@ -31,9 +31,9 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 
 @dataclass
 class RayBackend:
-    """Hands requests to engines on a cluster; the local backend does everything but generate.
+    """Hand requests to engines on a cluster. The local backend does everything but generate.
 
-    Every completion has a seed of its own, so rows do not depend on which engine generated them.
+    Each completion has a seed, so rows do not depend on the engine that generated them.
     """
 
     name: str
@@ -62,11 +62,11 @@ class RayBackend:
         self._actors: EngineActors | None = None
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
-        """The prompt as the engines get it."""
+        """Render with the local backend."""
         return self._local.render(messages, tools)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The hashes of the model's files here; every node compares its own with them."""
+        """The hashes of the model's files here. Each node compares the hashes of its copy."""
         self._fingerprint = self._fingerprint or self._local.fingerprint()
         return self._fingerprint
 
@@ -101,7 +101,7 @@ class RayBackend:
             self._actors.stop_busy()
 
     def describe(self) -> Mapping[str, object]:
-        """The description of an engine, and under `cluster` what runs on which node."""
+        """The description of an engine, and in `cluster` what runs on which node."""
         description = dict(self._local.describe())
         if self._actors is not None:
             description |= self._actors.description
@@ -109,7 +109,7 @@ class RayBackend:
         return description
 
     def close(self) -> None:
-        """End the engines and leave the cluster; `start` may be called again."""
+        """End the engines and leave the cluster. `start` may be called again."""
         self._actors = None
         self._stack.close()
         self._local.close()
@@ -181,7 +181,7 @@ class Generation:
                 yield chunk.unanswered.pop(key), completion
 
     def _lost(self, stream: Any, why: str) -> None:
-        """Give the unanswered requests of a chunk back: its engine died or failed."""
+        """Return the unanswered requests of a chunk to the queue: the engine died or failed."""
         chunk = self._streams.pop(stream)
         self._actors.lost(chunk.engine, why)
         requests = list(chunk.unanswered.values())
@@ -193,12 +193,12 @@ MOST_DEATHS = 3
 
 
 class RequestQueue:
-    """Hands out chunks of requests; those of an engine that died come back.
+    """Hand out chunks of requests, and take back the requests of an engine that died.
 
-    The first chunks are large, so that an engine is rarely left with its last few requests; the
-    later ones shrink, so that all engines end together. (Polychronopoulos and Kuck, "Guided
-    self-scheduling", 1987.) The longest prompts come first. A chunk is a multiple of `batch`: an
-    engine that pads batches then forms the same ones as on a single machine.
+    The first chunks are large, so that an engine rarely runs out of requests. Later chunks shrink,
+    so that all engines end together. (Polychronopoulos and Kuck, "Guided self-scheduling", 1987.)
+    The longest prompts come first. A chunk is a multiple of `batch`: an engine that pads batches
+    then forms the same batches as on a single machine.
     """
 
     def __init__(self, requests: Sequence[Request], batch: int) -> None:
@@ -217,15 +217,18 @@ class RequestQueue:
         return [self._waiting.popleft() for _ in range(min(size, len(self._waiting)))]
 
     def give_back(self, requests: Sequence[Request], why: str, *, answered: bool) -> None:
-        """Put requests first that a dead engine left: `why` it died, and whether it `answered`
-        others of its chunk. BackendError for a request over which several engines died."""
+        """Put the requests of a dead engine first.
+
+        `why` it died; `answered`, whether it completed other requests of the chunk. BackendError
+        for a request over which several engines died.
+        """
         if not answered:
             self._deaths.update(request.key for request in requests)
             for request in requests:
                 if self._deaths[request.key] >= MOST_DEATHS:
                     raise BackendError(
                         f"{MOST_DEATHS} engines died over {request.key} or the {len(requests) - 1} "
-                        f"requests with it; the last {why}; what was judged is stored, and the "
+                        f"requests with it; the last {why}; judged completions are stored, and the "
                         "same command resumes"
                     )
         self._waiting.extendleft(reversed(requests))
@@ -247,20 +250,20 @@ class EngineHandle:
 
 @dataclass
 class EngineActors:
-    """As many engines as `wanted`, or as fit, while the cluster grows and shrinks."""
+    """The engines: `wanted`, or all that fit while the cluster grows and shrinks."""
 
     ray: Any
     job: EngineJob
     wanted: int | None
     gpus: int
-    """GPUs of one engine, where the cluster has any."""
+    """GPUs of one engine, if the cluster has GPUs."""
     note: Callable[[str], None]
     idle: list[EngineHandle] = field(default_factory=list)
     busy: set[EngineHandle] = field(default_factory=set)
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By node: the engines so far, their device, and the completions that they gave."""
+    """By node: the number of engines so far, their device, and their completions."""
     description: dict[str, Any] = field(default_factory=dict)
-    """What an engine says of itself; all are alike but for their device."""
+    """An engine's description. Descriptions differ only in the device."""
     died: int = 0
     _failed_starts: int = 0
     _placing: dict[Any, EngineHandle] = field(default_factory=dict)
@@ -283,9 +286,9 @@ class EngineActors:
         return self.loaded + len(self._loading) + len(self._placing)
 
     def refresh(self) -> None:
-        """Start engines where there is room, and take those that are ready.
+        """Start engines if there is room, and collect the engines that are ready.
 
-        BackendError if none can be placed, or if one finds another version or another model.
+        BackendError if no engine can be placed, or if a node has another version or model.
         """
         now = time.monotonic()
         if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
@@ -309,14 +312,14 @@ class EngineActors:
             )
 
     def lost(self, engine: EngineHandle, why: str) -> None:
-        """Count an engine that died or failed while it generated, and end what is left of it."""
+        """Count an engine that died or failed while it generated, and kill its process."""
         self.busy.discard(engine)
         self.ray.kill(engine.handle)
         self.died += 1
         self.note(f"an engine on {engine.node} {why}; its requests go to another")
 
     def stop_busy(self) -> None:
-        """End the engines whose completions nobody will read."""
+        """Kill the engines whose completions nobody will read."""
         for engine in self.busy:
             self.ray.kill(engine.handle)
         self.busy.clear()
@@ -363,7 +366,7 @@ class EngineActors:
         return results
 
     def _not_started(self, engine: EngineHandle, error: BaseException) -> None:
-        """Count an engine that died before it was loaded; on a node that dies, others may."""
+        """Count an engine that died before it was loaded: other nodes may be sound."""
         self._failed_starts += 1
         if not self.nodes or self._failed_starts > _TRIES * self._target:
             where = f" on node {engine.node}" if engine.node else ""
@@ -374,9 +377,9 @@ class EngineActors:
 
     def _why_none(self) -> str:
         return (
-            f"no engine could start for {SECONDS_TO_START:g} s: {self._needs()}; end other work in "
-            "it, add a node, or change --engines or --tensor-parallel-size. What was judged is "
-            "stored, and the same command resumes"
+            f"no engine could start for {SECONDS_TO_START:g} s: {self._needs()}; end other work on "
+            "the cluster, add a node, or change --engines or --tensor-parallel-size. Judged "
+            "completions are stored, and the same command resumes"
         )
 
     def _needs(self) -> str:
@@ -397,8 +400,10 @@ class EngineSize:
 
     @classmethod
     def of(cls, nodes: Sequence[Resources], engines: int | None, gpus: int) -> EngineSize:
-        """The size on these nodes: `gpus` GPUs if any node has one. Without a GPU, the CPUs are
-        divided among the engines; if their number is open, each has those of the smallest node.
+        """The size on these nodes: `gpus` GPUs, if any node has a GPU.
+
+        Without a GPU, the engines share the CPUs. If the number of engines is open, each gets the
+        CPUs of the smallest node.
         """
         if any(node.get("GPU", 0) for node in nodes):
             return cls(1, gpus)
@@ -411,8 +416,7 @@ class EngineSize:
         return cls(max(1, share), 0)
 
     def fitting(self, total: Resources, engines: int | None) -> int:
-        """How many engines to run: the number asked for, or as many as the cluster fits, at least
-        one, which waits for room."""
+        """The number of engines to run: `engines`, or all that fit, at least one."""
         if engines is not None:
             return engines
         kind, size = ("GPU", self.gpus) if self.gpus else ("CPU", self.cpus)
@@ -436,7 +440,7 @@ class EngineJob:
     model: str
     options: EngineOptions
     fingerprint: Mapping[str, str]
-    """That of the model where the command runs."""
+    """The fingerprint of the model on the machine where the command runs."""
     requests: int
     """Number of requests that one engine may get."""
     longest: int
@@ -444,7 +448,7 @@ class EngineJob:
 
 
 class EngineActor:
-    """Loads a model and completes requests, one chunk at a time."""
+    """Load a model and complete requests, one chunk at a time."""
 
     def __init__(self) -> None:
         self._backend: Backend | None = None
@@ -476,8 +480,8 @@ class EngineActor:
     ) -> Iterator[list[tuple[str, Completion]]]:
         """Yield keys with completions as they finish.
 
-        Completions that finish within a fifth of a second travel together, and so does a padded
-        batch: what a dead engine leaves is whole batches, whose completions stay the same.
+        Completions that finish within a fifth of a second travel together. So does a padded batch:
+        an engine that dies leaves whole batches, and their completions stay the same.
         """
         assert self._backend is not None, "load() comes first"
         batch = cast("int", self._backend.describe().get("batch_size", 1))

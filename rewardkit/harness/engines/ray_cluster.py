@@ -1,4 +1,4 @@
-"""What a node of a Ray cluster runs, and whether this machine runs the same."""
+"""The connection to a Ray cluster, and the versions that its nodes must have."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0
 def connected(address: str) -> Iterator[Any]:
     """Yield the module `ray`, connected to the cluster at HOST:PORT until the block ends.
 
-    `auto` is the address in RAY_ADDRESS, or a cluster that starts on this machine. BackendError
-    where no cluster answers, or where it has another version of Ray or Python.
+    `auto` is the address in RAY_ADDRESS, or a cluster that starts on this machine. BackendError if
+    no cluster answers, or if the cluster has another version of Ray or Python.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with needs_extra("ray", "--ray"):
@@ -58,7 +58,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def _check_answers(address: str) -> None:
-    """BackendError at once where no Ray cluster answers: Ray itself would try for minutes."""
+    """Raise BackendError if no Ray cluster answers: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise UsageError(f"--ray {address!r} isn't HOST:PORT, such as 10.0.0.1:6379, or auto")
@@ -72,7 +72,7 @@ def _check_answers(address: str) -> None:
 
 
 def _speaks_http2(connection: socket.socket) -> bool:
-    """Whether the other end answers as gRPC, which Ray speaks: with a SETTINGS frame of HTTP/2."""
+    """Whether the server answers as Ray's gRPC does: with a SETTINGS frame of HTTP/2."""
     connection.sendall(_PREFACE)
     frame = b""
     try:
@@ -84,7 +84,7 @@ def _speaks_http2(connection: socket.socket) -> bool:
 
 
 def cause_of(error: BaseException) -> str:
-    """The last line of the error's text, which in an actor's traceback says what is wrong."""
+    """The last line of the error's text: in an actor's traceback, the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][:600] if lines else type(error).__name__
 
@@ -102,7 +102,7 @@ def describe_node() -> dict[str, str]:
 
 
 def check_versions(node: Mapping[str, str]) -> None:
-    """Raise BackendError where a node runs another version of rewardkit or Python."""
+    """Raise BackendError if a node runs another version of rewardkit or Python."""
     for name, here in versions().items():
         if node[name] != here:
             raise BackendError(
@@ -112,7 +112,7 @@ def check_versions(node: Mapping[str, str]) -> None:
 
 
 def ended_calls(ray: Any, calls: dict[Any, Actor]) -> Iterator[tuple[Actor, Any]]:
-    """Remove the calls that have ended, and yield each one's actor with its reference."""
+    """Remove the calls that have ended, and yield the actor and the reference of each."""
     if calls:
         ready, _ = ray.wait(list(calls), num_returns=len(calls), timeout=0)
         for reference in ready:
@@ -120,7 +120,7 @@ def ended_calls(ray: Any, calls: dict[Any, Actor]) -> Iterator[tuple[Actor, Any]
 
 
 def resources_of(ray: Any) -> str:
-    """How many CPUs and GPUs the cluster has."""
+    """The numbers of CPUs and GPUs of the cluster, in words."""
     total, free = ray.cluster_resources(), ray.available_resources()
     counts = [
         f"{total.get(kind, 0):g} {kind}s, {free.get(kind, 0):g} of them free"

@@ -28,15 +28,15 @@ _REASONS = ("stop", "length", "error")
 class ReplayBackend:
     """Read completions from the JSONL file that --model names.
 
-    A row holds `completion` (or `text`), and `key` ("task/id/index") or `id` (or `sample`) with,
-    where they matter, `task` and `index`; rows of one id without an index count up.
+    A row has `completion` (or `text`), and either `key` ("task/id/index") or `id` (or `sample`),
+    with `task` and `index` if needed. Rows of the same id without an index count up.
     """
 
     max_model_len: int | None = None
     ignored_options = tuple(
         option.name for option in fields(Sampling) if option.name not in ("seed", _BUDGET)
     )
-    """Options of sampling: the completions are drawn already."""
+    """The options of sampling: the completions exist already."""
 
     def __init__(self, model: str, options: EngineOptions) -> None:
         options.refuse(
@@ -67,10 +67,10 @@ class ReplayBackend:
                 raise DataError(f"{self._path} holds no completions")
 
     def check(self, problems: Mapping[str, Collection[str]], samples: int) -> None:
-        """Compare the file with the ids of each task's problems, with `samples` completions each.
+        """Compare the file with the ids of each task's problems.
 
-        DataError if the file has more completions of a problem, or no problem's; ids that no
-        problem has become a warning.
+        DataError if the file has more than `samples` completions of a problem, or completions of
+        none of the problems. Unknown ids become a warning.
         """
         self.start(0, 0)
         unknown: dict[str, None] = {}
@@ -78,10 +78,10 @@ class ReplayBackend:
         for key in self._rows:
             task, _, rest = key.partition("/")
             identifier, _, index = rest.rpartition("/")
-            own = [ids for name, ids in problems.items() if task in ("", name)]
-            if any(identifier in ids for ids in own) and index.isdecimal():
+            fitting = [ids for name, ids in problems.items() if task in ("", name)]
+            if any(identifier in ids for ids in fitting) and index.isdecimal():
                 indices[identifier] = max(int(index), indices.get(identifier, 0))
-            elif own:
+            elif fitting:
                 unknown[identifier] = None
         name, listed = self._path.name, _listed(unknown)
         if not indices:
@@ -97,12 +97,12 @@ class ReplayBackend:
                 f"would leave some out; give -n {most} --temperature 1"
             )
         if unknown:
-            self._warnings = [f"{name} has completions of {listed}, which are no problem's ids"]
+            self._warnings = [f"{name} has completions of {listed}; no problem has such an id"]
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion in the file; a missing one is an error."""
+        """Each request with its completion in the file; a missing completion is an error."""
         for request in requests:
             _, _, without_task = request.key.partition("/")
             completion = self._rows.get(request.key) or self._rows.get(f"/{without_task}")
@@ -142,7 +142,7 @@ def _read(path: Path) -> dict[str, Completion]:
                 if key is None:
                     identifier = row.get("id", row.get("sample"))
                     if identifier is None:
-                        raise DataError(f'{place} names no problem: give "key" or "id"')
+                        raise DataError(f'{place} names no problem; add "key" or "id"')
                     problem = f"{row.get('task', '')}/{identifier}"
                     key = f"{problem}/{row.get('index', seen[problem])}"
                     seen[problem] += 1

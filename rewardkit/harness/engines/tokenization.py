@@ -44,8 +44,11 @@ class Tokenizer:
         arguments: Mapping[str, object] = MappingProxyType({}),
         tools: Sequence[Tool] = (),
     ) -> Prompt:
-        """Render with the chat template and its `arguments`; as plain text where there is none or
-        `chat` is off. UsageError if the text doesn't show each tool's name."""
+        """Render with the chat template and its `arguments`.
+
+        The prompt is plain text if there is no template or `chat` is off. UsageError if the text
+        doesn't show each tool's name.
+        """
         if chat and self.chat_template is not None:
             text = _encodable(self._render_chat(messages, arguments, tools))
             ids = self.engine.encode(text, add_special_tokens=False).ids
@@ -63,8 +66,8 @@ class Tokenizer:
     def _render_chat(
         self, messages: Sequence[Message], arguments: Mapping[str, object], tools: Sequence[Tool]
     ) -> str:
-        """Render up to the assistant's turn. UsageError for any error of the template, or for an
-        argument that rendering itself sets."""
+        """Render up to the assistant's turn. UsageError for any error of the template, and for an
+        argument that rewardkit sets."""
         import jinja2
 
         for name in arguments:
@@ -85,7 +88,7 @@ class Tokenizer:
                 f"the chat template of {self.model} can't be compiled, line {error.lineno}: "
                 f"{error.message}; fix it, or use --no-chat-template"
             ) from error
-        except Exception as error:  # strangers write templates: every error of one must name it
+        except Exception as error:  # an error of any template must name the template
             raise UsageError(
                 f"the chat template of {self.model} fails for these messages: "
                 f"{type(error).__name__}: {error}; change the prompt's roles or fix the template, "
@@ -98,7 +101,7 @@ class Tokenizer:
         return len(self.engine.encode(_encodable(text), add_special_tokens=False).ids)
 
     def completion_ids(self, prompt: Prompt, text: str, *, chat: bool) -> tuple[int, ...]:
-        """The token ids of a completion as it follows the prompt, whose own ids it leaves alone."""
+        """The token ids of a completion that follows the prompt; the prompt's ids stay the same."""
         text, size = _encodable(text), len(prompt.token_ids)
         if chat:
             whole = self.engine.encode(prompt.text + text, add_special_tokens=False).ids
@@ -114,7 +117,7 @@ class Tokenizer:
         return list(self.engine.encode(text, add_special_tokens=not starts_with_bos).ids)
 
     def decode(self, prompt: Sequence[int], completion: Sequence[int]) -> str:
-        """The completion's text after the prompt: alone, some decoders would drop a first space."""
+        """The completion's text. Without the prompt, some decoders would drop a first space."""
         context = list(prompt[-_CONTEXT:])
         before = self.engine.decode(context, skip_special_tokens=True)
         text = self.engine.decode([*context, *completion], skip_special_tokens=True)
@@ -134,7 +137,7 @@ def _check_tools(tools: Sequence[Tool], text: str, model: str) -> None:
 
 
 def _encodable(text: str) -> str:
-    """The text with a question mark for each half surrogate, which no tokenizer takes."""
+    """The text with a question mark for each half surrogate: no tokenizer takes those."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,6 +1,6 @@
 """The transformers backend: batches of prompts on a CPU or a GPU.
 
-The evaluation of a model in training generates with the same functions.
+The evaluation in training generates with the same functions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TransformersBackend(LocalModel):
         self._threads_before: int | None = None
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights. The size of the job doesn't matter."""
+        """Load the weights."""
         import torch
 
         if self._model is not None:
@@ -137,7 +137,7 @@ class TransformersBackend(LocalModel):
 
 
 def batches(requests: Sequence[Request], size: int) -> Iterator[Sequence[Request]]:
-    """Batches of prompts of similar length, the longest first, so that memory runs out at once."""
+    """Batches of prompts of similar length. The longest come first: memory runs out at once."""
     ordered = sorted(requests, key=lambda request: -len(request.prompt.token_ids))
     for first in range(0, len(ordered), size):
         yield ordered[first : first + size]
@@ -146,10 +146,10 @@ def batches(requests: Sequence[Request], size: int) -> Iterator[Sequence[Request
 def complete(
     model: Any, checkpoint: LocalModel, batch: Sequence[Request], sampling: Sampling
 ) -> list[Completion]:
-    """Complete a batch of prompts, padded on the left; completions come in the same order.
+    """Complete a batch of prompts, padded on the left. The completions have the prompts' order.
 
-    The model's own generation_config must be empty, or it would fill what isn't set here.
-    `checkpoint` decodes the tokens. The caller switches gradients off.
+    The model's generation_config must be empty: it would fill what isn't set here. `checkpoint`
+    decodes the tokens. The caller switches gradients off.
     """
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
@@ -162,7 +162,8 @@ def complete(
     prompts = [request.prompt.token_ids for request in batch]
     readers = [checkpoint.reader(request, sampling) for request in batch]
     processors: list[Any] = []
-    if has_penalties(sampling):
+    added = sampling.presence_penalty or sampling.frequency_penalty
+    if added or sampling.repetition_penalty != 1.0:
         processors.append(Penalties(prompts, sampling))
     if sampling.temperature:
         processors.append(SeededSampler([request.seed for request in batch], sampling))
@@ -213,10 +214,10 @@ def _stops(readers: Sequence[CompletionReader]) -> Callable[..., torch.Tensor]:
 
 
 class SeededSampler:
-    """A logits processor that adds Gumbel noise, from a generator of its own for each row.
+    """A logits processor that adds Gumbel noise. Each row has a random generator.
 
     Greedy decoding of the result samples from softmax(logits / temperature), cut by min-p,
-    top-k, then top-p, as in vLLM. A row's draws depend neither on its neighbours in the batch nor
+    top-k, then top-p, as in vLLM. A row's draws depend neither on the other rows of the batch nor
     on earlier draws. Gumbel (1954): argmax(z + G) ~ softmax(z).
     """
 
@@ -251,18 +252,12 @@ class SeededSampler:
         return logits - draws.log().to(logits.device)
 
 
-def has_penalties(sampling: Sampling) -> bool:
-    """Whether any penalty is set."""
-    added = sampling.presence_penalty or sampling.frequency_penalty
-    return bool(added or sampling.repetition_penalty != 1.0)
-
-
 class Penalties:
     """A logits processor for a batch whose prompts are padded on the left to one length.
 
-    A token of the prompt or the completion has its logit divided by `repetition_penalty` where it
-    is positive, else multiplied. From a token that the completion holds n > 0 times,
-    n · `frequency_penalty` + `presence_penalty` is subtracted.
+    `repetition_penalty` divides a positive logit of a token that is in the prompt or the
+    completion, and multiplies a negative one. From the logit of a token that is n > 0 times in the
+    completion, n · `frequency_penalty` + `presence_penalty` is subtracted.
     """
 
     def __init__(self, prompts: Sequence[Sequence[int]], sampling: Sampling) -> None:

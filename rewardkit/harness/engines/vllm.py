@@ -1,4 +1,4 @@
-"""The vLLM backend: token ids go to an offline engine, completions come as they finish."""
+"""The vLLM backend: an offline engine gets token ids, and yields completions as they finish."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _SMALL_JOB = 500_000
 class VllmBackend(LocalModel):
     """Run a checkpoint with vLLM's offline engine; `arguments` are those of `vllm.LLM`.
 
-    Ray runs several copies on this machine: an offline engine refuses `data_parallel_size`.
+    Ray runs several copies on this machine, because an offline engine refuses
+    `data_parallel_size`.
     """
 
     def __init__(self, model: str, options: EngineOptions) -> None:
@@ -51,7 +52,7 @@ class VllmBackend(LocalModel):
         self._engine: Engine | RayBackend | None = None
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights, with a context (on a CPU, a cache too) as large as the job needs."""
+        """Load the weights. The context, and on a CPU the cache, are as large as the job needs."""
         if self._engine is not None:
             return
         quieten()
@@ -120,7 +121,10 @@ _MAX_SEQUENCES = 256
 def engine_arguments(
     local: LocalModel, options: EngineOptions, requests: int, longest: int, *, on_gpu: bool
 ) -> dict[str, Any]:
-    """The arguments of `vllm.LLM` for requests of at most `longest` tokens; the caller's win."""
+    """The arguments of `vllm.LLM` for requests of at most `longest` tokens.
+
+    Arguments in `options` replace ours.
+    """
     arguments: dict[str, Any] = {
         "model": str(local.folder),
         "dtype": options.dtype if on_gpu else local.dtype_on_cpu(options.dtype),
@@ -151,8 +155,10 @@ def engine_arguments(
 
 
 def _max_model_len(local: LocalModel, options: EngineOptions, longest: int) -> int | None:
-    """The context that the job needs, so that the cache holds more requests. None, vLLM's default,
-    where the length selects a rotary embedding and so changes the output."""
+    """The context that the job needs: with a small one, the cache holds more requests.
+
+    None (vLLM's default) if the length selects a rotary embedding and so changes the output.
+    """
     if options.max_model_len is not None:
         return options.max_model_len
     rope = local.text_config.get("rope_parameters") or local.text_config.get("rope_scaling") or {}
@@ -165,8 +171,8 @@ def _max_model_len(local: LocalModel, options: EngineOptions, longest: int) -> i
 def cache_bytes(config: Mapping[str, Any], requests: int, longest: int) -> int:
     """Bytes for the keys and values of the job's sequences, in float32, on a CPU.
 
-    At least 256 MiB and two of the longest sequences; beyond that at most half of the free
-    memory. vLLM's default is 92% of all memory, which takes seconds to touch.
+    At least 256 MiB and two of the longest sequences; above these, at most half of the free
+    memory. vLLM's default is 92% of all memory, and touching so much takes seconds.
     """
     heads = int(config.get("num_attention_heads", 1))
     size = int(config.get("head_dim") or config.get("hidden_size", 0) // heads)
@@ -243,7 +249,7 @@ class Engine:
         return running
 
     def _params(self, request: Request, sampling: Sampling) -> Any:
-        """SamplingParams with every field set: vLLM would fill the others from the checkpoint."""
+        """SamplingParams with all fields set: vLLM would take unset ones from the checkpoint."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -259,8 +265,10 @@ class Engine:
         )
 
     def _seed_all(self, requests: Sequence[Request]) -> None:
-        """Seed torch's shared generator with all seeds together. On a CPU, chunked prefill can't
-        take a seed per request: the engine would end."""
+        """Seed torch's shared generator with all seeds.
+
+        On a CPU with chunked prefill, a seed per request would end the engine.
+        """
         import torch
 
         seeds = ",".join(str(request.seed) for request in requests)
@@ -285,7 +293,7 @@ class Engine:
         }
 
     def close(self) -> None:
-        """Shut the engine down and release its memory, so that another can start."""
+        """Shut the engine down and release its memory: another engine can start."""
         self._closed.set()
         self._llm.llm_engine.engine_core.shutdown()
         del self._llm
@@ -293,7 +301,7 @@ class Engine:
 
 
 def _build(arguments: Mapping[str, Any]) -> Any:
-    """Start a `vllm.LLM`. UsageError for an argument or a value that vLLM refuses."""
+    """Start a `vllm.LLM`. UsageError for an argument that vLLM refuses."""
     import vllm
     from vllm.engine.arg_utils import EngineArgs
 
@@ -313,7 +321,7 @@ def _build(arguments: Mapping[str, Any]) -> Any:
 
 
 def _clean_up() -> None:
-    """Release what an engine leaves in this process, so that another can start."""
+    """Release what an engine leaves in this process: another engine can start."""
     from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
 
     cleanup_dist_env_and_memory()
@@ -321,7 +329,7 @@ def _clean_up() -> None:
 
 @contextmanager
 def _restored_preload() -> Iterator[None]:
-    """Restore LD_PRELOAD: vLLM adds libraries that other child processes must not load."""
+    """Restore LD_PRELOAD: vLLM adds libraries, and other child processes must not load them."""
     before = os.environ.get("LD_PRELOAD")
     try:
         yield
@@ -336,10 +344,10 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 
 def watch_engine(engine_core: Any, closed: threading.Event) -> None:
-    """Put an error among the outputs of an engine once its process has died, until `closed`.
+    """Put an error into the outputs of an engine when its process has died, until `closed`.
 
-    vLLM marks such an engine as dead, but `step()` waits for its outputs forever. An engine in this
-    process has no such queue and needs no watch.
+    vLLM marks the engine as dead, but `step()` waits for outputs forever. An engine in this process
+    has no queue of outputs and needs no watch.
     """
     resources: Any = getattr(engine_core, "resources", None)
     outputs: Any = getattr(engine_core, "outputs_queue", None)

@@ -1,4 +1,4 @@
-"""What a row adds to a chat: the tools that the model may call, and earlier turns."""
+"""The parts of a chat that a row adds: the tools that the model may call, and earlier turns."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from typing import Any
 from rewardkit.errors import DataError
 from rewardkit.protocols import Message, Tool
 from rewardkit.text.transcripts import message_text
-from rewardkit.verifiers.tool_calls.calls import JSON_TYPES
 
 TOOL_COLUMNS = ("tools", "function")
 """Columns of a row that may hold its tools: OpenAI's list, and BFCL's."""
 
-_TYPES = {**JSON_TYPES, "any": "string", "Any": "string"}
-"""The JSON type of each type that BFCL names."""
-
 
 def tools_of(columns: Mapping[str, object]) -> tuple[Tool, ...]:
-    """A row's tools as OpenAI writes them; none if neither column lists functions.
+    """A row's tools in OpenAI's format; none if neither column lists functions.
 
     BFCL's functions get JSON's types, and an underscore for each dot in their names. DataError for
-    a list of which only some entries are functions.
+    a list in which only some entries are functions.
 
     >>> tools_of({"function": [{"name": "a.b", "parameters": {"type": "dict"}}]})[0]["function"]
     {'name': 'a_b', 'parameters': {'type': 'object'}}
@@ -34,7 +30,11 @@ def tools_of(columns: Mapping[str, object]) -> tuple[Tool, ...]:
             with suppress(ValueError, RecursionError):
                 value = json.loads(value)
         entries: Sequence[Any] = value if isinstance(value, list) else [value]
-        functions = [isinstance(one, Mapping) and _is_function(one) for one in entries]
+        functions = [
+            isinstance(entry, Mapping)
+            and (isinstance(entry.get("function"), Mapping) or isinstance(entry.get("name"), str))
+            for entry in entries
+        ]
         if any(functions):
             if not all(functions):
                 raise DataError(
@@ -43,10 +43,6 @@ def tools_of(columns: Mapping[str, object]) -> tuple[Tool, ...]:
                 )
             return tuple(map(_tool, entries))
     return ()
-
-
-def _is_function(entry: Mapping[str, Any]) -> bool:
-    return isinstance(entry.get("function"), Mapping) or isinstance(entry.get("name"), str)
 
 
 def _tool(entry: Mapping[str, Any]) -> Tool:
@@ -58,29 +54,31 @@ def _tool(entry: Mapping[str, Any]) -> Tool:
 
 def _as_json_schema(value: Any) -> Any:
     """A schema with JSON's types, without the empty fields that a table gives its objects."""
+    from rewardkit.verifiers.tool_calls.calls import JSON_TYPES
+
     if isinstance(value, list):
-        return [_as_json_schema(one) for one in value]
+        return [_as_json_schema(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    fields = {name: _as_json_schema(one) for name, one in value.items() if one is not None}
+    fields = {name: _as_json_schema(field) for name, field in value.items() if field is not None}
     if isinstance(kind := fields.get("type"), str):
-        fields["type"] = _TYPES.get(kind, kind)
+        fields["type"] = "string" if kind in ("any", "Any") else JSON_TYPES.get(kind, kind)
     return fields
 
 
 def turns_of(question: object) -> list[Message]:
     """The turns of a question that is a list of messages, or BFCL's list of one such list.
 
-    Empty for any other question. ValueError for a message that isn't text, and unless the last is
-    the user's.
+    Any other question has no turns. ValueError for a message that isn't text, and if the last
+    message isn't the user's.
     """
     if isinstance(question, list) and len(question) == 1 and isinstance(question[0], list):
         (question,) = question
     if not isinstance(question, list) or not any(
-        isinstance(one, Mapping) and "role" in one for one in question
+        isinstance(turn, Mapping) and "role" in turn for turn in question
     ):
         return []
-    turns = [_message(one) for one in question]
+    turns = [_message(turn) for turn in question]
     if turns[-1].role != "user":
         raise ValueError(
             f"the last message is of the role {turns[-1].role!r}, and the model replies to the "

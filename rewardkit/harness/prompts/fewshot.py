@@ -18,15 +18,16 @@ OWN_EXAMPLES = {"example": 3, "long": 1}
 """How many of a task's own examples a prompt shows; the others are substitutes."""
 
 _MOST_EXCLUDED = 2
-"""Maximum number of rows that are the problem itself: one with its id, one with its words."""
+"""The most rows that can be the problem itself: one with its id, one with its words."""
 
 
 @dataclass(frozen=True)
 class FewshotExamples:
-    """The samples to show, the first `count` that aren't the problem itself.
+    """The samples that a prompt shows: the first `count` that aren't the problem itself.
 
-    With `exact` False, fewer samples are accepted: a task has few examples of its own. `by` names a
-    column: only samples with the problem's value in it are shown; empty, all are.
+    With `exact` False, fewer samples are accepted, because a task has few examples. `by` names a
+    column: a problem's examples have the problem's value in this column. Without `by`, all
+    samples are examples of all problems.
     """
 
     samples: Sequence[Sample] = ()
@@ -53,12 +54,25 @@ class FewshotExamples:
 
 
 def draw_examples(task: Task, options: EvalOptions, count: int) -> FewshotExamples:
-    """Draw `count` distinct rows by seed. All problems share them, but none is its own example.
+    """Draw `count` distinct rows by seed. All problems share the rows; none is its own example.
 
-    A task with a column `fewshot_by` has rows drawn for each of its values.
+    For a task with a column `fewshot_by`, rows are drawn for each value of the column.
     """
     by = extras(task).fewshot_by
-    rows = _candidates(task, options) if count else []
+    rows: list[Sample] = []
+    if count:
+        file = options.fewshot_data
+        split = extras(task).fewshot_split if file is None else None
+        try:
+            rows = list(task.load(data=file, split=split, seed=options.seed))
+        except DataError as error:
+            if file is not None:
+                raise DataError(f"--fewshot-data {file}: {error}") from error
+            raise DataError(
+                f"--num-fewshot draws from the {split} split of task {task.name!r}, which isn't "
+                f"available here ({error.__cause__ or error}); give rows to draw from with "
+                "--fewshot-data FILE"
+            ) from error
     random.Random(f"shots/{options.seed}").shuffle(rows)
     drawn: dict[str, list[Sample]] = {}
     seen: set[object] = set()
@@ -87,7 +101,7 @@ def own_examples(task: Task, wording: TaskWording, kind: Kind) -> FewshotExample
 
 
 def _group(sample: Sample, by: str) -> str:
-    """The sample's value in the column `by`; empty without a column. DataError if it has none."""
+    """The sample's value in the column `by`. DataError for a sample without the column."""
     if not by:
         return ""
     if by not in sample.columns:
@@ -98,25 +112,11 @@ def _group(sample: Sample, by: str) -> str:
     return str(sample.columns[by])
 
 
-def _candidates(task: Task, options: EvalOptions) -> list[Sample]:
-    file, split = options.fewshot_data, None
-    if file is None:
-        split = extras(task).fewshot_split
-    try:
-        return list(task.load(data=file, split=split, seed=options.seed))
-    except DataError as error:
-        if file is not None:
-            raise DataError(f"--fewshot-data {file}: {error}") from error
-        raise DataError(
-            f"--num-fewshot draws from the {split} split of task {task.name!r}, which isn't "
-            f"available here ({error.__cause__ or error}); give rows to draw from with "
-            "--fewshot-data FILE"
-        ) from error
-
-
 def _identities(sample: Sample) -> set[tuple[str, ...]]:
-    """The keys that identify a row: its sorted words, since 4 7 8 8 is 8 4 8 7, and the id in its
-    data. The line number doesn't: another file has another row there."""
+    """The keys that identify a row: its sorted words (4 7 8 8 is 8 4 8 7), and the id in its data.
+
+    A line number is no key: another file has another row there.
+    """
     identities = {("words", *sorted(sample.question.casefold().split()))}
     identifier = next(
         (sample.columns[name] for name in IDENTIFIERS if sample.columns.get(name)), None

@@ -1,7 +1,7 @@
 """Worked solutions: as replies to a prompt, without markup, or as long chains of thought.
 
-A long chain has cases that stop too early, and checks, but no new claim: a case is a part of the
-solution's own steps, and a check is the inverse of an equation that holds exactly.
+A long chain adds cases that stop too early, and checks. It makes no new claim: a case repeats the
+solution's first steps, and a check is the inverse of an equation that holds exactly.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def solve_samples(
 ) -> list[Solution | None]:
     """Write a solution for each sample in the form that the prompt asks for, and judge it.
 
-    A share of `long` of the samples, drawn by the seed, gets a long solution. None stands for a
-    solution that the task's verifier doesn't judge right in `timeout` seconds (None: as the task or
-    the verifier declares). UsageError if the task has no long
-    solutions, DataError if no solution is right.
+    A share of `long` of the samples, drawn by the seed, gets a long solution. A solution is None
+    if the task's verifier doesn't judge it right in `timeout` seconds (default: as the task or the
+    verifier declares). UsageError if the task has no long solutions, DataError if no solution is
+    right.
     """
     read_value(Share, long, "the share of long solutions")
     places = range(len(samples))
@@ -154,8 +154,8 @@ def clean_solution(text: str) -> str:
 def long_chain(question: str, solution: str, seed: str) -> str:
     """Write the solution as a long chain of thought; an empty solution stays empty.
 
-    What is asked; by the seed, up to three cases that stop after the first steps; all steps; and
-    the checks of their arithmetic.
+    The chain has the question, up to three cases that stop after the first steps (drawn by the
+    seed), all steps, and checks of the arithmetic.
     """
     steps = [line.strip() for line in solution.splitlines() if line.strip()]
     if not steps:
@@ -189,13 +189,13 @@ def _early_case(case: int, steps: list[str], end: int) -> Iterator[str]:
 
 def _checks(step: str) -> Iterator[str]:
     """For each equation of two numbers that holds exactly, its inverse."""
-    for found in _EQUATION.finditer(step):
-        one, sign, other, result = found.groups()
+    for equation in _EQUATION.finditer(step):
+        first, sign, second, result = equation.groups()
         operator = _SIGNS.get(sign, sign)
-        if step[: found.start()].rstrip().endswith(("+", "-", "*", "/", "x", "×", "÷", "(")):
+        if step[: equation.start()].rstrip().endswith(("+", "-", "*", "/", "x", "×", "÷", "(")):
             continue  # the end of a longer term
-        left, right, value = (Fraction(text.replace(",", "")) for text in (one, other, result))
+        left, right, value = (Fraction(text.replace(",", "")) for text in (first, second, result))
         if operator in "*/" and right == 0:
             continue  # its inverse can't be written
         if _OPERATIONS[operator](left, right) == value:
-            yield f"{result} {_INVERSES[operator]} {other} = {one}"
+            yield f"{result} {_INVERSES[operator]} {second} = {first}"

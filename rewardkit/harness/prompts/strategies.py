@@ -27,14 +27,17 @@ def resolve_prompt(
 ) -> PromptTemplate:
     """Load the prompt of this name or file, with the task's words and examples.
 
-    `prompt` None is the task's default, with the examples that the task's settings draw. Without
-    these and without `num_fewshot` the examples are the task's own. A prompt that shows no examples
-    ignores `num_fewshot`; `check_fewshot` refuses a call where no prompt shows any. With `draw`
-    False no row is read, and none is drawn. UsageError for a prompt that doesn't fit the task or
-    whose examples the task doesn't have, DataError for examples that can't be drawn.
+    `prompt` None is the task's default, with the examples that the task's settings draw. If neither
+    the settings nor `num_fewshot` draw examples, the task's own are shown. A prompt that shows no
+    examples ignores `num_fewshot`; `check_fewshot` refuses a call in which no prompt shows any.
+    With `draw` False no row is read or drawn. UsageError for a prompt that doesn't fit the task or
+    whose examples the task lacks, DataError for examples that can't be drawn.
     """
     if prompt is None and options.num_fewshot is None:
-        options = _with_fewshot_of(task, options)
+        settings = extras(task).eval_settings()
+        if (count := settings.get("num_fewshot")) is not None:  # the same examples for every seed
+            file = settings.get("fewshot_data")
+            options = replace(options, num_fewshot=count, fewshot_data=file, seed=0)
     if options.num_fewshot is not None and not draw:
         options = replace(options, num_fewshot=0)
     template = fit_prompt(task, prompt, options)
@@ -44,21 +47,10 @@ def resolve_prompt(
     return template
 
 
-def _with_fewshot_of(task: Task, options: EvalOptions) -> EvalOptions:
-    """The options with the examples that the task's settings name: the same for every seed."""
-    settings = extras(task).eval_settings()
-    count, file = settings.get("num_fewshot"), settings.get("fewshot_data")
-    return (
-        replace(options, num_fewshot=count, fewshot_data=file, seed=0)
-        if count is not None
-        else options
-    )
-
-
 def fit_prompt(
     task: Task, prompt: str | None = None, options: EvalOptions = _DEFAULTS
 ) -> PromptTemplate:
-    """Do the same as `resolve_prompt`, but accept a task without examples for the prompt."""
+    """Do what `resolve_prompt` does, but accept a task that has no examples for the prompt."""
     name = prompt or task.prompt
     # no installed prompt has a name like a file's
     is_file = "/" in name or name.endswith(".jinja") or (prompt and Path(prompt).is_file())
@@ -95,7 +87,7 @@ def check_fewshot(templates: Sequence[PromptTemplate], options: EvalOptions) -> 
 
 
 def check_rendering(template: PromptTemplate, samples: Sequence[Sample]) -> None:
-    """Render every row. UsageError for the first that fails, or if all rows give one prompt."""
+    """Render every row. UsageError for the first that fails, or if all prompts are the same."""
     prompts: set[tuple[Message, ...]] = set()  # two at most: enough to see that they differ
     questions: set[str] = set()
     for sample in samples:
@@ -126,7 +118,7 @@ def prompts_of(task: Task) -> list[str]:
 
 
 def takes(task: Task, template: PromptTemplate) -> bool:
-    """Whether a prompt fits: the task reads its answer style and has the words that it needs."""
+    """Whether a prompt fits: the task reads its answer style and has the words that it uses."""
     if _unread(template, task):
         return False
     if template.needs_words:

@@ -40,7 +40,7 @@ _FENCE = "+++"
 
 @dataclass(frozen=True, kw_only=True)
 class PromptTemplate:
-    """A template with its settings, and what a task and a system prompt add to it."""
+    """A template with its settings, and with the words of a task and a system prompt."""
 
     name: str
     source: str
@@ -58,7 +58,7 @@ class PromptTemplate:
     about: str
     """A line for `rewardkit list`."""
     plain_reply: jinja2.Template
-    """How a worked reply is written without a block `reply`."""
+    """The template of a worked reply, if the prompt has no block `reply`."""
     wording: TaskWording | None = None
     """The task's words; None until the prompt is fitted to a task."""
     examples: FewshotExamples = field(default_factory=FewshotExamples)
@@ -80,14 +80,14 @@ class PromptTemplate:
 
     @property
     def needs_words(self) -> bool:
-        """Whether the prompt needs the wording of a task."""
+        """Whether the prompt uses a task's wording."""
         return self.has_examples or "ask" in self.variables
 
     def messages(self, sample: Sample) -> list[Message]:
-        """Render the system message, if any, the turns of examples, if any, and the question.
+        """Render the system message, the turns of examples, and the question.
 
-        The turns of the sample's conversation come before the question. Their system message
-        replaces the template's own, and a given system prompt replaces both.
+        The turns of the sample's conversation come before the question. The conversation's system
+        message replaces the template's, and a given system prompt replaces both.
         """
         examples: list[WordedProblem] = []
         if self.wording is not None and self.has_examples:
@@ -124,7 +124,7 @@ class PromptTemplate:
     def reply(self, example: Sample, solution: str | None = None) -> str:
         """The worked reply to a sample in the form that the prompt asks for.
 
-        `solution` replaces the sample's own; it holds no final answer.
+        `solution` has no final answer, and replaces the sample's solution.
         """
         if self.wording is None:
             raise ValueError(f"prompt {self.name!r} isn't fitted to a task")
@@ -135,8 +135,7 @@ class PromptTemplate:
         return self._render("reply", variables, example)
 
     def hash(self) -> str:
-        """Hash everything that decides the prompts: the template, the system prompt and, if used,
-        the task's words and examples."""
+        """Hash the template, the system prompt and, if used, the task's words and examples."""
         content = f"{self.source}\0{self.system}"
         if (wording := self.wording) and self.needs_words:
             parts = (wording.instruction, wording.working, wording.problem, wording.noun)
@@ -147,7 +146,7 @@ class PromptTemplate:
 
     @cached_property
     def _worded_examples(self) -> Sequence[WordedProblem]:
-        """All examples in the task's words; each prompt shows some of them."""
+        """All examples in the task's words; a prompt shows some of them."""
         wording, samples = self.wording, self.examples.samples
         return [word_example(wording, sample, self.reading) for sample in samples if wording]
 

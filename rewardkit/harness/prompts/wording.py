@@ -35,11 +35,11 @@ def column_text(sample: Sample, column: str = "solution") -> str:
 class TaskWording:
     """A task's words for the strategies.
 
-    `forms` says, for each answer style that the task's verifier reads, how an answer is written,
-    with {} for the answer; the first is the task's own style. `noun` replaces the answer in the
-    form that the model sees. `problem` is a Jinja2 template over the row. `solution` and
-    `answer` give a row's worked solution, without its final answer, and that answer. `examples`
-    is a TOML file of rows, `[[example]]` and `[[long]]`, with the columns of the task's data.
+    `forms` has, for each answer style that the task's verifier reads, how an answer is written,
+    with {} for the answer; the first is the task's default. `noun` replaces the answer in the form
+    that the model sees. `problem` is a Jinja2 template over the row. `solution` returns a row's
+    worked solution without the final answer, and `answer` returns the final answer. `examples` is
+    a TOML file of rows, `[[example]]` and `[[long]]`, with the columns of the task's data.
     """
 
     instruction: str
@@ -51,7 +51,7 @@ class TaskWording:
     solution: Callable[[Sample], str] = column_text
     answer: Callable[[Sample], str] = attrgetter("reference")
     long_solution: Callable[[Sample, str], str] | None = None
-    """A longer worked solution, drawn by a seed: with attempts that fail, with cases and checks."""
+    """A longer worked solution, drawn by a seed, with attempts that fail, cases and checks."""
     examples: Path | None = None
     only: tuple[str, ...] | None = None
     """The strategies that fit the task; None: all of them."""
@@ -95,8 +95,16 @@ class WordedProblem:
 
 def word_problem(wording: TaskWording, sample: Sample, reading: str | None) -> WordedProblem:
     """Word the problem for a model, without its solution."""
+    columns = {**sample.columns, "question": sample.question}
+    try:
+        problem = compile_template(wording.problem).render(columns).strip()
+    except Exception as error:  # any error of a plugin's template must name the template
+        raise DataError(
+            f"the task's wording {wording.problem[:60]!r} doesn't render: {type(error).__name__}: "
+            f"{error}; its columns: {', '.join(sorted(columns))}"
+        ) from error
     return WordedProblem(
-        problem=_problem(wording.problem, {**sample.columns, "question": sample.question}),
+        problem=problem,
         instruction=wording.instruction,
         working=wording.working,
         form=wording.form(reading).replace(BLANK, wording.noun),
@@ -112,21 +120,8 @@ def word_example(wording: TaskWording, sample: Sample, reading: str | None) -> W
     )
 
 
-def _problem(source: str, columns: Mapping[str, object]) -> str:
-    try:
-        return compile_template(source).render(columns).strip()
-    except Exception as error:  # any error of a plugin's template must name the template
-        raise DataError(
-            f"the task's wording {source[:60]!r} doesn't render: {type(error).__name__}: {error}; "
-            f"its columns: {', '.join(sorted(columns))}"
-        ) from error
-
-
 def sandbox() -> ImmutableSandboxedEnvironment:
-    """The environment of every template that a user or a plugin brings.
-
-    A template reaches no private attribute and changes no value.
-    """
+    """The environment of templates: no template reaches private attributes or changes values."""
     environment = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
     environment.filters["tojson"] = partial(json.dumps, ensure_ascii=False)  # Jinja's is for HTML
     return environment

@@ -1,6 +1,7 @@
-"""What binds a folder to its run: hashes of all that decides prompts, completions and verdicts.
+"""The fingerprint of a run: hashes of all that decides its prompts, completions and verdicts.
 
-Values at their defaults are left out, so a new option with a default changes no fingerprint.
+A folder holds one fingerprint. Values at their defaults are left out, so a new option with a
+default changes no fingerprint.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import partial
 from types import FunctionType
@@ -28,8 +29,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 def identity_of(value: Any) -> str:
     """Describe a verifier with the parameters that differ from their defaults.
 
-    A new parameter with a default changes nothing. A plain function is its name and a hash of its
-    source.
+    A new parameter with a default changes nothing. A plain function gives its name and a hash of
+    its source.
     """
     if is_dataclass(value) and not isinstance(value, type):
         arguments = []
@@ -40,7 +41,12 @@ def identity_of(value: Any) -> str:
                 arguments.append(f"{field.name}={identity_of(given)}")
         return f"{type(value).__qualname__}({', '.join(arguments)})"
     if isinstance(value, FunctionType):
-        return f"{value.__module__}:{value.__qualname__}#{_code_hash(value)}"
+        try:
+            content = inspect.getsource(value).encode()
+        except (OSError, TypeError):  # typed at a prompt
+            content = value.__code__.co_code
+        code_hash = hashlib.sha256(content).hexdigest()[:16]
+        return f"{value.__module__}:{value.__qualname__}#{code_hash}"
     if isinstance(value, partial):
         return f"partial({identity_of(value.func)}, {value.args!r}, {value.keywords!r})"
     if isinstance(value, Mapping):
@@ -52,14 +58,6 @@ def identity_of(value: Any) -> str:
         return text
     state = getattr(value, "__dict__", {})
     return f"{type(value).__module__}:{type(value).__qualname__}({identity_of(state)})"
-
-
-def _code_hash(function: Callable[..., Any]) -> str:
-    try:
-        content = inspect.getsource(function).encode()
-    except (OSError, TypeError):  # typed at a prompt
-        content = function.__code__.co_code
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 _DEFAULTS: Mapping[str, Any] = {
@@ -84,7 +82,7 @@ def run_fingerprint(
 ) -> dict[str, Any]:
     """The fingerprint of a run; `backend` is the fingerprint of its backend."""
     sampling = asdict(plan.options.sampling()) | {
-        "max_tokens": {one.task_plan.task.name: one.sampling.max_tokens for one in rendered},
+        "max_tokens": {task.task_plan.task.name: task.sampling.max_tokens for task in rendered},
         "num_samples": plan.options.num_samples,
     }
     flat: dict[str, Any] = {f"model.{name}": value for name, value in backend.items()}
@@ -95,10 +93,11 @@ def run_fingerprint(
         }
     flat |= {f"sampling.{name}": value for name, value in sampling.items()}
     flat |= {name: plan.settings.get(name) for name in ("thinking", "thinking_tags", "timeout")}
-    flat["tasks"] = [one.task_plan.task.name for one in rendered]
-    for one in rendered:
-        hashes = task_hashes(one.task_plan)
-        flat |= {f"{one.task_plan.task.name}.{name}": value for name, value in hashes.items()}
+    task_plans = [task.task_plan for task in rendered]
+    flat["tasks"] = [task_plan.task.name for task_plan in task_plans]
+    for task_plan in task_plans:
+        hashes = task_hashes(task_plan)
+        flat |= {f"{task_plan.task.name}.{name}": value for name, value in hashes.items()}
     return {
         name: value
         for name, value in flat.items()
@@ -107,14 +106,14 @@ def run_fingerprint(
 
 
 def task_hashes(plan: TaskPlan) -> dict[str, str]:
-    """Hashes of everything that decides a task's prompts and verdicts."""
+    """Hashes of all that decides a task's prompts and verdicts."""
     identities = verifier_identities(plan.verifiers)
-    del identities["flexible"]  # a change of it doesn't make another run
+    del identities["flexible"]  # another flexible verifier doesn't make another run
     return {"prompt": plan.template.hash(), "data": data_hash(plan.samples), **identities}
 
 
 def verifier_identities(verifiers: TaskVerifiers) -> dict[str, str]:
-    """The verifiers with their parameters; those of second opinions where they are set."""
+    """The verifiers with their parameters, and the verifiers of second opinions that are set."""
     others = {name: getattr(verifiers, name) for name in ("second", "rescue", "confirm")}
     return {
         "verifier": identity_of(verifiers.strict),

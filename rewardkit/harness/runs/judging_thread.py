@@ -1,7 +1,4 @@
-"""The verifiers that judge a task's completions, and a thread in which they judge them.
-
-Generation goes on meanwhile.
-"""
+"""The verifiers of a task, and the thread that judges completions while others are generated."""
 
 from __future__ import annotations
 
@@ -36,10 +33,10 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.judge.verifier import Judge
 
 ALL_THINKING = "the budget went into thinking, and no answer came"
-"""The message where a server returned thinking separately, and no completion with it."""
+"""The message if a server returned thinking separately, and no completion."""
 
 NOTHING = "nothing was generated: "
-"""The start of the message where the engine failed."""
+"""The start of the message if the engine failed."""
 
 BEFORE_AN_ANSWER = (Failure.NO_ANSWER, Failure.FORMAT, Failure.NO_REASONING)
 
@@ -51,15 +48,15 @@ class TaskVerifiers:
     strict: VerifierCallable
     flexible: VerifierCallable | None
     control: Control | None = None
-    """Writes the task's perfect completion, the control text after a verifier crashes."""
+    """Writes the task's perfect completion: the control text after a verifier crashes."""
     thinking: Thinking | None = None
-    """How much of a thinking block is read; None: as each verifier declares."""
+    """How to read a thinking block; None: as each verifier declares."""
     timeout: float | None = None
     """Seconds for a verdict; None: each verifier's own deadline."""
     thinking_tags: ThinkingTags | None = None
-    """What opens and closes thinking, where the model's tags aren't among those that are known."""
+    """What opens and closes thinking, if the model's tags aren't known."""
     second: VerifierCallable | None = None
-    """Judges as well, to compare its verdicts with the first's; `second_name` is its name."""
+    """Also judges all completions, so that the verdicts of the two verifiers can be compared."""
     second_name: str = ""
     rescue: Judge | None = None
     """Judges answers that `strict` calls wrong."""
@@ -70,7 +67,7 @@ class TaskVerifiers:
 def verifiers_of_task(
     task: Task, reading: str | None, thinking: Thinking | None, timeout: float | None
 ) -> TaskVerifiers:
-    """A task's verifiers for an answer style, with its own timeout if none is given."""
+    """A task's verifiers for an answer style. The default timeout is the task's."""
     limits = thinking, timeout or timeout_of(task)
     return TaskVerifiers(task.verifier(reading), task.flexible(), task.perfect, *limits)
 
@@ -84,12 +81,12 @@ class Generated:
     sample: Sample
     verifiers: TaskVerifiers
     row: Callable[..., CompletionRow]
-    """Makes its row from `verdict`, `flexible` and `second`."""
+    """Makes the completion's row from `verdict`, `flexible` and `second`."""
     given: Verdict | None = None
-    """The verdict where there is nothing to judge: no completion, or no reference."""
+    """The verdict if there is nothing to judge: no completion, or no reference."""
 
     def in_think_tags(self) -> Generated:
-        """The completion to judge with the common tags in place of a model's own."""
+        """The completion with the common tags in place of the model's tags."""
         tags = self.verifiers.thinking_tags
         if tags is None:
             return self
@@ -106,8 +103,7 @@ def generated(
     given: Verdict | None = None,
     **others: Any,
 ) -> Generated:
-    """A completion to judge, or one with a `given` verdict; `others` are further fields of its
-    row."""
+    """A completion to judge, or with a `given` verdict. `others` are further fields of the row."""
     row = partial(
         CompletionRow,
         key=f"{task}/{sample.id}/{index}",
@@ -133,19 +129,25 @@ def generated(
 def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
     """The rows of a batch, with their verdicts, in order. `workers` as for `judge_many`."""
     rows: dict[int, CompletionRow] = {}
-    for verifiers in dict.fromkeys(one.verifiers for one in batch):
-        places = [place for place, one in enumerate(batch) if one.verifiers is verifiers]
+    for verifiers in dict.fromkeys(item.verifiers for item in batch):
+        places = [place for place, item in enumerate(batch) if item.verifiers is verifiers]
         same = [batch[place].in_think_tags() for place in places]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
         strict = _verdicts(verifiers, same, options)
         if tags := verifiers.thinking_tags:
-            of = [batch[place].completion.text for place in places]
-            strict = [_in_own_tags(*pair, tags) for pair in zip(strict, of, strict=True)]
+            texts = [batch[place].completion.text for place in places]
+            strict = [_in_own_tags(*pair, tags) for pair in zip(strict, texts, strict=True)]
         flexible = _flexible(verifiers, same, strict, options)
-        second = _second(verifiers, same, options)
-        for place, one, *verdicts in zip(places, same, strict, flexible, second, strict=True):
+        second: Sequence[SecondVerdict | None] = [None] * len(same)
+        if verifiers.second is not None:
+            name, others = verifiers.second_name, TaskVerifiers(verifiers.second, None)
+            second = [
+                SecondVerdict(verdict.correct, verdict.answer, verifier=name)
+                for verdict in _verdicts(others, same, options)
+            ]
+        for place, item, *verdicts in zip(places, same, strict, flexible, second, strict=True):
             verdict, brief, other = verdicts
-            rows[place] = one.row(verdict=verdict, flexible=brief, second=other)
+            rows[place] = item.row(verdict=verdict, flexible=brief, second=other)
     return [rows[place] for place in range(len(batch))]
 
 
@@ -153,17 +155,17 @@ def _in_own_tags(verdict: Verdict, text: str, tags: ThinkingTags) -> Verdict:
     """The verdict with spans of `text`, which was judged with the common tags."""
     spans = (
         replace(
-            one,
-            start=place_in_own_tags(text, tags, one.start),
-            end=place_in_own_tags(text, tags, one.end),
+            span,
+            start=place_in_own_tags(text, tags, span.start),
+            end=place_in_own_tags(text, tags, span.end),
         )
-        for one in verdict.spans
+        for span in verdict.spans
     )
     return replace(verdict, spans=tuple(spans)) if verdict.spans else verdict
 
 
 def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:
-    """Adjust a verdict to how the completion ended; `unread` if it is thinking and nothing else."""
+    """Adjust a verdict to the completion's end; `unread` if the completion is only thinking."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
     if completion.tool_calls and verdict.failure not in BEFORE_AN_ANSWER:
@@ -192,26 +194,26 @@ def _judged(
     options: JudgingOptions,
     control: Control | None,
 ) -> tuple[list[str], list[Verdict]]:
-    """What is read of each completion, and the verdicts on it, or those that are given.
+    """The text that is read of each completion, and the verdicts, which may be given.
 
-    Where the prompt opens a thinking block that is never closed, the text begins with the opening
-    tag; where thinking is kept and the server returned only that, it is the text. Where the server
-    separated calls of tools from the text, both are judged as a message.
+    If the prompt opens a thinking block that is never closed, the text begins with the opening
+    tag. If thinking is kept and the server returned nothing else, the text is the thinking. If the
+    server separated calls of tools from the text, both are judged as a message.
     """
     reads = thinking_of(verifier, options.thinking)
     opening, closing = THINK
     texts: list[str] = []
     replies: list[str | list[dict[str, Any]]] = []
-    for one in batch:
-        text, calls = one.completion.text, one.completion.tool_calls
-        if reads == "keep" and one.completion.reasoning and not text.strip():
-            text = f"{opening}{one.completion.reasoning}{closing}"
-        elif reads and thinking_is_open(one.prompt, text) and not thinking_is_open("", text):
+    for item in batch:
+        text, calls = item.completion.text, item.completion.tool_calls
+        if reads == "keep" and item.completion.reasoning and not text.strip():
+            text = f"{opening}{item.completion.reasoning}{closing}"
+        elif reads and thinking_is_open(item.prompt, text) and not thinking_is_open("", text):
             text = opening + text
         texts.append(text)
         message = {"role": "assistant", "content": text, "tool_calls": list(calls)}
         replies.append([message] if calls else text)
-    samples = [one.given or one.sample for one in batch]
+    samples = [item.given or item.sample for item in batch]
     return texts, judge_samples(verifier, replies, samples, options, control)
 
 
@@ -223,32 +225,21 @@ def _verdicts(
     if verifiers.rescue or verifiers.confirm:
         from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
 
-        samples = [one.given or one.sample for one in batch]
+        samples = [item.given or item.sample for item in batch]
         completions = list(zip(texts, samples, strict=True))
         judges = {"rescue": verifiers.rescue, "confirm": verifiers.confirm}
         verdicts = with_judges(verdicts, completions, **judges)
     adjusted = []
-    for verdict, text, one in zip(verdicts, texts, batch, strict=True):
-        # whether it is a thinking block that is never closed and of which nothing is read
+    for verdict, text, item in zip(verdicts, texts, batch, strict=True):
+        # whether the text is a thinking block that is never closed, and nothing of it is read
         unread = (
             thinking is not None
             and thinking_is_open("", text)
             and not text_to_read(text, thinking).strip()
         )
-        verdict = verdict.in_text(text, one.completion.text)
-        adjusted.append(_finished(verdict, one.completion, one.prompt, unread=unread))
+        verdict = verdict.in_text(text, item.completion.text)
+        adjusted.append(_finished(verdict, item.completion, item.prompt, unread=unread))
     return adjusted
-
-
-def _second(
-    verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
-) -> Sequence[SecondVerdict | None]:
-    if verifiers.second is None:
-        return [None] * len(batch)
-    second = TaskVerifiers(verifiers.second, None)
-    verdicts = _verdicts(second, batch, options)
-    name = verifiers.second_name
-    return [SecondVerdict(one.correct, one.answer, verifier=name) for one in verdicts]
 
 
 def _flexible(
@@ -266,7 +257,10 @@ def _flexible(
     _, forgiven = _judged(verifiers.flexible, again, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
-    return [BriefVerdict(one.correct, one.answer, numbered(one.parts)) for one in verdicts]
+    return [
+        BriefVerdict(verdict.correct, verdict.answer, numbered(verdict.parts))
+        for verdict in verdicts
+    ]
 
 
 class JudgingThread:
@@ -280,13 +274,13 @@ class JudgingThread:
         self._thread.start()
 
     def put(self, generated: Generated) -> None:
-        """Queue a completion; raise the error of an earlier one."""
+        """Queue a completion. Raise the error of an earlier completion."""
         if self._failure is not None:
             raise self._failure
         self._queue.put(generated)
 
     def finish(self) -> None:
-        """Wait until every queued completion is judged and written."""
+        """Wait until all queued completions are judged and written."""
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None:
@@ -301,7 +295,7 @@ class JudgingThread:
                 while not self._queue.empty():
                     batch.append(self._queue.get())
                 ended = batch[-1] is None
-                if waiting := [one for one in batch if one is not None]:
+                if waiting := [item for item in batch if item is not None]:
                     self._write(judged_rows(waiting))
         except BaseException as error:  # raised again in the caller's thread
             self._failure = error
@@ -320,8 +314,8 @@ def parameters_by_verifier(
         name, dot, parameter = key.partition(".")
         if not dot:
             raise UsageError(
-                f"--verifier-arg {key}: there are several verifiers, so name the parameter's, such "
-                f"as {names[0]}.{key}={value}"
+                f"--verifier-arg {key}: there are several verifiers; name the verifier, such as "
+                f"{names[0]}.{key}={value}"
             )
         if name not in names:
             raise UnknownName.among("verifier", name, names)
@@ -330,7 +324,7 @@ def parameters_by_verifier(
 
 
 def own_parameters(arguments: Mapping[str, Any], others: Iterable[str | None]) -> dict[str, Any]:
-    """Return the parameters of the verifier itself, without those named NAME.KEY of `others`.
+    """Return the parameters without those of `others`, which are named NAME.KEY.
 
     >>> own_parameters({"units": "strict", "judge.votes": 3}, ["judge", None])
     {'units': 'strict'}
@@ -341,10 +335,10 @@ def own_parameters(arguments: Mapping[str, Any], others: Iterable[str | None]) -
 
 @dataclass(frozen=True, kw_only=True)
 class SecondOpinions:
-    """The names of these verifiers, and their parameters as NAME.KEY."""
+    """The names of further verifiers, and their parameters as NAME.KEY."""
 
     second: str | None = None
-    """Its verdicts are stored and compared with those of the first: `score --and`."""
+    """Judges all completions, to compare the verdicts: `score --and`."""
     rescue: str | None = None
     """Judges answers that the rule calls wrong."""
     confirm: str | None = None
@@ -355,15 +349,15 @@ class SecondOpinions:
     def given(
         arguments: Mapping[str, Any], **names: str | None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The fields that are set, and the parameters among `--verifier-arg` that aren't theirs."""
+        """The fields that are set, and the other parameters among `--verifier-arg`."""
         named = {field: name for field, name in names.items() if name}
         rest = own_parameters(arguments, named.values())
         theirs = {key: value for key, value in arguments.items() if key not in rest}
         return {**named, "parameters": theirs} if named else {}, rest
 
     def added_to(self, verifiers: TaskVerifiers) -> TaskVerifiers:
-        """The task's verifiers with these. UnknownName if one isn't installed, UsageError if one
-        that overrules isn't a judge."""
+        """The task's verifiers with these. UnknownName for a verifier that isn't installed,
+        UsageError if `rescue` or `confirm` isn't a judge."""
         if self.second:
             verifiers = replace(verifiers, second=self._load(self.second), second_name=self.second)
         if not (self.rescue or self.confirm):
@@ -375,6 +369,6 @@ class SecondOpinions:
         return replace(verifiers, rescue=rescue, confirm=confirm)
 
     def _load(self, name: str) -> Verifier:
-        names = [one for one in (self.second, self.rescue, self.confirm) if one]
+        names = [other for other in (self.second, self.rescue, self.confirm) if other]
         parameters = parameters_by_verifier(self.parameters, names).get(name, {})
         return registry.installed().verifier(name, **parameters)

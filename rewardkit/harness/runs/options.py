@@ -1,4 +1,4 @@
-"""What to evaluate, resolved: the options given, else what the tasks set, else the defaults."""
+"""The options of an evaluation, resolved: given, else set by the tasks, else defaults."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def options_for(
     prompt: str | None = None,
     **given: Any,
 ) -> EvalOptions:
-    """Return the options of an evaluation: what is given, else what the tasks set, else defaults.
+    """Return the options of an evaluation: given, else set by the tasks, else defaults.
 
-    UsageError if two tasks set an option differently and it isn't given.
+    UsageError if two tasks set an option differently and the option isn't given.
     """
     options = read_values(OPTIONS, given, among="option of evaluate")
     loaded = resolved_tasks(tasks, EvalOptions(**options))
@@ -58,12 +58,12 @@ def options_for(
 
 
 def as_typed(options: Mapping[str, Any]) -> str:
-    """Return options as they are typed: --temperature 0.6."""
+    """Return options as a user types them: --temperature 0.6."""
     return " ".join(f"{flag(name)} {value}" for name, value in options.items())
 
 
 def own_set(options: EvalOptions) -> Task:
-    """Return the task that the options describe. UsageError if they don't."""
+    """Return the task that the options describe. UsageError for a missing option."""
     # few evaluations need what reads TOML tasks
     from rewardkit.harness.tasks.defined.definition import (
         Choices,
@@ -105,7 +105,7 @@ def own_set(options: EvalOptions) -> Task:
 
 
 def verifiers_named_in(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[str, ...]:
-    """Return the verifiers that rows name in a column. UnknownName for one that isn't installed."""
+    """Return the verifiers that rows name in a column. UnknownName for an unknown verifier."""
     names: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         if row.get(column) is None:
@@ -129,10 +129,10 @@ _OWN = (
 
 
 def resolved_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Task, ...]:
-    """Return the tasks, loaded; without any, the set that the options describe.
+    """Return the loaded tasks. Without tasks, return the set that the options describe.
 
-    UsageError if options about a set are missing, if a task is named beside them, or for
-    parameters of several tasks or of a task that isn't a name.
+    UsageError for options of a set beside a task, for missing options of a set, and for parameters
+    of several tasks or of a task that isn't a name.
     """
     arguments = own_parameters(options.verifier_args, (options.rescue, options.confirm))
     options = replace(options, verifier_args=arguments)
@@ -196,7 +196,7 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
-    """The options of the command and of the engine, without secrets, for a run's record."""
+    """The options and those of the engine, without secrets, for a run's record."""
     settings = options.recorded()
     settings["engine"] = {
         **{name: settings[name] for name in ("dtype", "chat_template", "max_model_len")},
@@ -218,10 +218,10 @@ def differing_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_folder(options: EvalOptions, name: str | None = None) -> str:
-    """A folder named after the command, so that the same command finds it again.
+    """The folder's name, the same for the same command.
 
-    Its name is made of the options that differ from their defaults: a new option with a default
-    changes no name. `name` replaces the model's own name in it.
+    The name hashes the options that differ from their defaults: a new option with a default changes
+    no name. `name` replaces the model's name.
     """
     settings = options.recorded()
     for option in _WITHOUT_EFFECT:

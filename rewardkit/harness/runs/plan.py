@@ -30,7 +30,7 @@ from rewardkit.registry import timeout_of
 def fitting_backend() -> tuple[str, str]:
     """The name of the backend that fits this machine, and the reason in a sentence.
 
-    vLLM where it imports and finds a device that it runs on, else transformers.
+    The backend is vLLM if vLLM imports and finds a device, else transformers.
     """
     if importlib.util.find_spec("vllm") is None:
         return "transformers", "vllm isn't installed here"
@@ -64,10 +64,10 @@ class RunPlan:
 
 
 def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
-    """Resolve names, load the tokenizer, parse prompts and read data; no weights yet.
+    """Resolve names, load the tokenizer, parse prompts and read data, but load no weights.
 
-    The model's name comes before the choice of an engine, whose import takes seconds, and before
-    data from the hub, which may be slow to fetch.
+    The model's name is checked first: to import an engine takes seconds, and to fetch data from
+    the hub may take longer.
     """
     task_plans = None
     if options.data is None and any(extras(task).repository for task in options.tasks):
@@ -83,7 +83,7 @@ def plan_for(options: EvalOptions, reporter: Reporter) -> RunPlan:
 
 
 def check_prompts(options: EvalOptions, prompts: Sequence[str | None]) -> None:
-    """UsageError for a prompt that doesn't fit a task; no row is read."""
+    """Raise UsageError for a prompt that doesn't fit a task, without reading rows."""
     for task in options.tasks:
         for prompt in prompts:
             resolve_prompt(task, prompt, options, draw=False)
@@ -109,10 +109,7 @@ def plan_with(
 def plan_tasks(
     options: EvalOptions, prompts: Sequence[str | None]
 ) -> dict[str | None, list[TaskPlan]]:
-    """Plan every task in each prompt.
-
-    UsageError if examples are to be drawn and no prompt shows any.
-    """
+    """Plan each task with each prompt. UsageError if --num-fewshot is set and has no effect."""
     task_plans = {
         prompt: [plan_task(task, prompt, options) for task in options.tasks] for prompt in prompts
     }
@@ -124,7 +121,7 @@ def plan_tasks(
 
 
 def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
-    """The backend's name; "auto" is resolved. Notes give the reason, and what the tasks set."""
+    """The backend's name, with "auto" resolved. Note the reason, and the options set by tasks."""
     if options.set_by_tasks:
         text = as_typed(options.set_by_tasks)
         reporter.note(f"set by the task: {text}; an option that you pass replaces it")
@@ -137,9 +134,9 @@ def choose_backend(options: EvalOptions, reporter: Reporter) -> str:
 
 
 def load_backend(options: EvalOptions, backend_name: str, reporter: Reporter) -> Backend:
-    """Construct the backend with the model's tokenizer; no weights yet.
+    """Construct the backend with the model's tokenizer, but load no weights.
 
-    UsageError for an option that was given and that the backend ignores.
+    UsageError for an option that the user set and the backend ignores.
     """
     kind = registry.installed().backend(backend_name)
     for name in backend_extras(kind).ignored_options:
@@ -167,9 +164,9 @@ def chosen_samples(
 ) -> list[Sample]:
     """Return the samples of the subset, in the order of the data.
 
-    Without a seed, `limit` takes the first ones. If the data come group by group, by the first
-    column of `group_by`, they are the first ones of each group in turn: the first ones alone would
-    all be of one group.
+    Without a seed, `limit` takes the first samples. If the data are sorted by the first column of
+    `group_by`, `limit` takes the first samples of each group in turn: the first samples alone would
+    all be in the same group.
     """
     limit = subset.limit
     if subset.id or subset.shuffle is not None:
@@ -188,7 +185,7 @@ def chosen_samples(
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """A task, its samples and its prompt template, and the options that they follow."""
+    """A task, its samples, its prompt template, and the options."""
 
     task: Task
     samples: Sequence[Sample]
@@ -202,7 +199,7 @@ class TaskPlan:
 
     @property
     def opinions(self) -> Mapping[str, Any]:
-        """The fields of `SecondOpinions` that are set."""
+        """The fields of SecondOpinions that are set."""
         rescue, confirm = self.options.rescue, self.options.confirm
         return SecondOpinions.given(self.options.verifier_args, rescue=rescue, confirm=confirm)[0]
 
@@ -210,14 +207,14 @@ class TaskPlan:
     def verifiers(self) -> TaskVerifiers:
         """The verifiers for the answer style that the prompt asks for."""
         thinking, timeout = self.options.thinking, self.options.timeout
-        own = verifiers_of_task(self.task, self.template.reading, thinking, timeout)
-        own = replace(own, thinking_tags=self.options.thinking_tags)
-        return SecondOpinions(**self.opinions).added_to(own)
+        verifiers = verifiers_of_task(self.task, self.template.reading, thinking, timeout)
+        verifiers = replace(verifiers, thinking_tags=self.options.thinking_tags)
+        return SecondOpinions(**self.opinions).added_to(verifiers)
 
 
 @dataclass(frozen=True)
 class RenderedTask:
-    """A task's requests as they are sent, and how completions are drawn."""
+    """A task's requests, and how completions are sampled."""
 
     task_plan: TaskPlan
     requests: Mapping[str, tuple[Request, Sample, int]]
@@ -230,7 +227,7 @@ class RenderedTask:
 def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
     """Resolve the prompt and load the task's samples.
 
-    DataError if two share an id, or one has a reference, a question or an id that isn't text.
+    DataError if two samples share an id, and for a reference, question or id that isn't text.
     """
     template = resolve_prompt(task, prompt, options)
     rows = task.load(data=options.data, split=options.split, seed=options.seed)
@@ -258,8 +255,8 @@ def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
 def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> RenderedTask:
     """Render every prompt and check that it fits.
 
-    The longest completion is `max_tokens`; or else the task's default, or less if the longest
-    prompt leaves less room. All shards have the same limit.
+    The token limit is `max_tokens`. The default is the task's limit, or less if the longest prompt
+    leaves less room. All shards have the same limit.
     """
     task, template, samples = task_plan.task, task_plan.template, task_plan.samples
     prompts = []

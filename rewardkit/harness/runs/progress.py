@@ -1,6 +1,6 @@
-"""The events of a run, a scoring or a training, and how their progress is shown on stderr.
+"""The events of a run, a scoring or a training, and their progress on stderr.
 
-That is a bar at a terminal or in a notebook, and lines of text.
+A terminal and a notebook show a bar. Elsewhere, lines are printed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Ignores every event; a subclass overrides the methods of those that it shows."""
+    """Ignores all events; a subclass overrides the methods of the events that it shows."""
 
     def note(self, text: str) -> None:
         """A sentence for the user."""
@@ -49,7 +49,7 @@ class Reporter:
         planned, `done` already stored."""
 
     def ended(self) -> None:
-        """The work is over; no other event follows."""
+        """The work is over. No other event follows."""
 
     def generating(self) -> None:
         """Evaluation: the engine is ready."""
@@ -83,10 +83,10 @@ SECONDS_BETWEEN_DRAWINGS = 0.2
 """How often a notebook's bar is drawn."""
 
 SHORTEST = 1e-3
-"""Seconds, at least, that a rate is computed over."""
+"""The least number of seconds that a rate divides by."""
 
 WIDE = 90
-"""Columns of a terminal that has room for every figure."""
+"""The width of a terminal that has room for all figures."""
 
 
 class WaitsColumn(ProgressColumn):
@@ -102,7 +102,7 @@ class WaitsColumn(ProgressColumn):
 
 
 class NotebookBar:
-    """A bar in the output of a notebook's cell, drawn again in its place."""
+    """A bar in the output of a notebook's cell."""
 
     def __init__(self, description: str, total: int, done: int) -> None:
         from IPython.display import display
@@ -113,7 +113,7 @@ class NotebookBar:
         self._last = time.monotonic()
 
     def update(self, completed: int | None = None, **fields: str) -> None:
-        """Draw the bar with these values, a few times a second, and when all is done."""
+        """Draw the bar with these values: a few times a second, and at the end."""
         self._fields |= fields
         self._done = self._done if completed is None else completed
         if self._done >= self._total or time.monotonic() - self._last > SECONDS_BETWEEN_DRAWINGS:
@@ -190,7 +190,7 @@ class ProgressDisplay(Reporter):
         self._progress.start()
 
     def _advance(self, done: int, figures: str | None = None, line: str = "") -> None:
-        """Move the bar; without one, print `line` with figures and time left every half minute."""
+        """Move the bar. Without a bar, print `line` every half minute, with figures and time."""
         self._done = done
         fields: dict[str, Any] = {} if figures is None else {"figures": figures}
         if self._progress is not None:
@@ -203,7 +203,7 @@ class ProgressDisplay(Reporter):
             self.note(", ".join(filter(None, parts)))
 
     def _time_left(self) -> Iterator[str]:
-        """The time that the rest takes at the present rate, where no bar shows it."""
+        """The time that the rest takes at the present rate, unless a bar shows the time."""
         new, left = self._done - self._first, self._total - self._done
         if self._progress is None and new > 0 and left > 0:
             seconds = (time.monotonic() - self._since) / new * left
@@ -225,7 +225,7 @@ class ProgressReporter(ProgressDisplay):
             self._start("starting", total, done)
 
     def generating(self) -> None:
-        """Start the clock of the rates: loading the model doesn't count."""
+        """Start the clock of the rates, which leaves out the loading of the model."""
         self._since = time.monotonic()
         if self._progress is not None:
             self._progress.update(self._bar, description="generating")
@@ -233,7 +233,7 @@ class ProgressReporter(ProgressDisplay):
             self._notebook_bar.update(description="generating")
 
     def watching(self, waits: Callable[[], str]) -> None:
-        """Show what the engine waits for beside the figures."""
+        """Show what the engine waits for, beside the figures."""
         self._waits = waits
 
     def written(self, rows: Sequence[CompletionRow]) -> None:
@@ -275,7 +275,7 @@ class ScoreProgress(ProgressDisplay):
         self.note(f"{stored} {be(completions)} judged already; resuming")
 
     def judged(self, completions: int, end: int) -> None:
-        """Count these completions; they end at byte `end` of the file."""
+        """Count completions, which end at byte `end` of the file."""
         if not self._completions:
             self._first = end  # the bytes before may have been judged by an earlier call
         self._completions += completions

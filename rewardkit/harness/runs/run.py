@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from rewardkit.errors import BackendError, RewardkitError
 from rewardkit.harness.options import EvalOptions
@@ -50,11 +50,11 @@ class RunSummary(Shown):
     tasks: Mapping[str, TaskSummary]
     output_dir: Path
     failures: Sequence[str] = ()
-    """Why the run counts as failed: too many errors, a metric that is too low."""
+    """Why the run counts as failed: too many errors, or a metric that is too low."""
     usage: Usage = field(default_factory=Usage)
     """The tokens of all completions, and their cost."""
     set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
-    """The options that the tasks set, where they differ from the defaults."""
+    """The options that the tasks set to other values than the defaults."""
     judges: Sequence[Mapping[str, Any]] = ()
     """What each judge cost."""
 
@@ -91,7 +91,7 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
     """Generate and judge the completions that are not stored yet, and summarise all of them.
 
     Raises RunMismatch if the folder belongs to another run, PromptTooLong before weights load, and
-    BackendError if generation fails; finished completions stay in the folder.
+    BackendError if generation fails. Finished completions stay in the folder.
     """
     (outcome,) = run_all([plan], reporter)
     if isinstance(outcome, RewardkitError):
@@ -99,46 +99,43 @@ def run(plan: RunPlan, reporter: Reporter | None = None) -> RunSummary:
     return outcome
 
 
-Result = TypeVar("Result")
-
-
 def run_all(
     plans: Sequence[RunPlan], reporter: Reporter | None = None
 ) -> list[RunSummary | RewardkitError]:
     """Execute plans that share one backend, which starts once, and only if completions are missing.
 
-    An error ends its own run only, and is returned in place of its summary.
+    An error ends only its own run, and is returned in place of its summary.
     """
     reporter = reporter or Reporter()
     backend = plans[0].backend
     identity = cache(backend.fingerprint)
-    outcomes: list[RunSummary | RewardkitError] = []
     with contextlib.ExitStack() as exit_stack:
         exit_stack.callback(backend.close)
-        opened: list[_ActiveRun | RewardkitError] = []
+        outcomes: list[_ActiveRun | RunSummary | RewardkitError] = []
         for plan in plans:
             try:
-                opened.append(_open(plan, identity, exit_stack))
-            except RewardkitError as error:
-                opened.append(error)
-        active_runs = [active for active in opened if isinstance(active, _ActiveRun)]
-        total = sum(len(one.requests) for active in active_runs for one in active.rendered)
-        reporter.started(total, total - sum(active.missing for active in active_runs))
-        exit_stack.callback(reporter.ended)
-        engine = None
-        try:
-            _start(backend, [active for active in active_runs if active.missing], reporter)
-        except RewardkitError as error:
-            engine = error
-        for one in opened:
-            try:
-                summary = _finish(one, engine, reporter) if isinstance(one, _ActiveRun) else one
-                outcomes.append(summary)
+                outcomes.append(_open(plan, identity, exit_stack))
             except RewardkitError as error:
                 outcomes.append(error)
+        active_runs = [active for active in outcomes if isinstance(active, _ActiveRun)]
+        total = sum(len(task.requests) for active in active_runs for task in active.rendered)
+        reporter.started(total, total - sum(active.missing for active in active_runs))
+        exit_stack.callback(reporter.ended)
+        start_error = None
+        try:
+            if incomplete := [active for active in active_runs if active.missing]:
+                _start(backend, incomplete, reporter)
+        except RewardkitError as error:
+            start_error = error
+        for place, outcome in enumerate(outcomes):
+            if isinstance(outcome, _ActiveRun):
+                try:
+                    outcomes[place] = _finish(outcome, start_error, reporter)
+                except RewardkitError as error:
+                    outcomes[place] = error
         for warning in cast("Sequence[str]", backend.describe().get("warnings", ())):
             reporter.warned(warning)
-    return outcomes
+    return cast("list[RunSummary | RewardkitError]", outcomes)
 
 
 @dataclass(frozen=True)
@@ -157,50 +154,49 @@ class _ActiveRun:
 def _open(
     plan: RunPlan, identity: Callable[[], Mapping[str, str]], exit_stack: contextlib.ExitStack
 ) -> _ActiveRun:
-    """Check the plan and lock its folder until the exit stack closes."""
+    """Check the plan, and lock its folder until the exit stack closes."""
     folder = RunFolder(plan.output_dir)
     rendered = [render_task(task_plan, plan.backend, plan.options) for task_plan in plan.task_plans]
     fingerprint = run_fingerprint(plan, rendered, identity())
     exit_stack.enter_context(folder.opened(fingerprint, overwrite=plan.options.overwrite))
-    record = new_record(plan, rendered, fingerprint, folder.read_record())
+    record = _new_record(plan, rendered, fingerprint, folder.read_record())
     folder.write_record(record)
     stored = {key for key, row in folder.rows().items() if row.finish_reason != "error"}
-    done = {key for one in rendered for key in one.requests if key in stored}
-    missing = sum(len(one.requests) for one in rendered) - len(done)
-    active = _ActiveRun(plan, folder, rendered, record, done, missing)
+    keys = [key for task in rendered for key in task.requests]
+    done = stored.intersection(keys)
+    active = _ActiveRun(plan, folder, rendered, record, done, len(keys) - len(done))
     exit_stack.push(lambda kind, error, trace: _end_session(active, error))
     return active
 
 
 def _start(backend: Backend, incomplete: Sequence[_ActiveRun], reporter: Reporter) -> None:
-    """Start the engine if completions are missing in any run."""
-    if not incomplete:
-        return
     more = backend_extras(backend)
     if more.check is not None:
-        tasks = [one for active in incomplete for one in active.plan.task_plans]
-        problems = {one.task.name: {sample.id for sample in one.samples} for one in tasks}
+        plans = [task_plan for active in incomplete for task_plan in active.plan.task_plans]
+        problems = {plan.task.name: {sample.id for sample in plan.samples} for plan in plans}
         more.check(problems, incomplete[0].plan.options.num_samples)
-    longest = max(one.longest for active in incomplete for one in active.rendered)
+    longest = max(task.longest for active in incomplete for task in active.rendered)
     backend.start(sum(active.missing for active in incomplete), longest)
     reporter.generating()
     if more.waits is not None:
         reporter.watching(more.waits)
 
 
-def _finish(active: _ActiveRun, engine: RewardkitError | None, reporter: Reporter) -> RunSummary:
-    """Generate and judge what is missing, and summarise. `engine` is its start-up error, if any."""
+def _finish(
+    active: _ActiveRun, start_error: RewardkitError | None, reporter: Reporter
+) -> RunSummary:
+    """Generate and judge what is missing, and summarise. `start_error` is the engine's."""
     try:
         if active.missing:
-            if engine is not None:
-                raise engine
+            if start_error is not None:
+                raise start_error
             _generate_and_judge(active, reporter)
     except RewardkitError as error:
         _end_session(active, error)
         raise
     _end_session(active)
     stored = active.folder.rows()
-    keys = [key for one in active.rendered for key in one.requests if key in stored]
+    keys = [key for task in active.rendered for key in task.requests if key in stored]
     rows = [stored[key] for key in keys if key.startswith(f"{stored[key].task}/")]
     plan = active.plan
     summary = summarise_run(plan.options, plan.task_plans, rows, plan.output_dir)
@@ -226,8 +222,10 @@ def write_results(folder: RunFolder, summary: RunSummary, rows: Sequence[Complet
 
 
 def _end_session(active: _ActiveRun, error: BaseException | None = None) -> None:
-    """Record the end of the session once, and the error if the run failed with one, while the
-    engine can still describe itself."""
+    """Record the end of the session once, and the error that ended the run if there is one.
+
+    The engine must still be able to describe itself.
+    """
     session = active.record["sessions"][-1]
     if session["ended"] is None:
         session["ended"] = now()
@@ -248,18 +246,18 @@ def summarise_run(
 ) -> RunSummary:
     """The summary of a run's rows, in the order of the data."""
     tasks = {
-        task.name: summarise_task(
-            *(task, [row for row in rows if row.task == task.name]),
-            timeout=timeout,
+        plan.task.name: summarise_task(
+            *(plan.task, [row for row in rows if row.task == plan.task.name]),
+            timeout=plan.timeout,
             cluster=options.cluster,
         )
-        for task, timeout in ((one.task, one.timeout) for one in task_plans)
+        for plan in task_plans
     }
     failures = shortcomings(tasks, max_errors=options.max_errors, fail_under=options.fail_under)
     return RunSummary(tasks, folder, failures, usage_of(rows), options.set_by_tasks)
 
 
-def new_record(
+def _new_record(
     plan: RunPlan,
     rendered: Sequence[RenderedTask],
     fingerprint: Mapping[str, Any],
@@ -267,8 +265,8 @@ def new_record(
 ) -> dict[str, Any]:
     """The record of a new run, or of a run that resumes after the sessions of `earlier`."""
     tasks: dict[str, dict[str, Any]] = {}
-    for one in rendered:
-        task_plan, template = one.task_plan, one.task_plan.template
+    for rendered_task in rendered:
+        task_plan, template = rendered_task.task_plan, rendered_task.task_plan.template
         hashes = task_hashes(task_plan)
         record = tasks[task_plan.task.name] = {
             "samples": len(task_plan.samples),
@@ -286,7 +284,7 @@ def new_record(
             "verifier": hashes["verifier"],
             **isolation_of(task_plan.verifiers.strict),
             **({"opinions": dict(task_plan.opinions)} if task_plan.opinions else {}),
-            "sampling": asdict(one.sampling),
+            "sampling": asdict(rendered_task.sampling),
         }
         if definition := extras(task_plan.task).recorded_definition():
             record["definition"] = definition
@@ -309,7 +307,7 @@ ENDS = 4
 
 
 def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
-    """Generate and judge what is missing; the engine must be running."""
+    """Generate and judge what is missing. The engine must be running."""
 
     def write(rows: list[CompletionRow]) -> None:
         active.folder.append(rows)
@@ -322,7 +320,7 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
             for rendered_task in active.rendered:
                 _generate(active, rendered_task, judging)
         finally:
-            # however generation ends, the completions it finished are judged and written
+            # however generation ends, the finished completions are judged and written
             judging.finish()
     limits = take_limit_counts()
     active.record["sessions"][-1]["deadlines"] = asdict(limits)
@@ -333,7 +331,7 @@ def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
 
 
 def _generate(active: _ActiveRun, rendered_task: RenderedTask, judging: JudgingThread) -> None:
-    waiting = {key: one for key, one in rendered_task.requests.items() if key not in active.done}
+    waiting = {key: item for key, item in rendered_task.requests.items() if key not in active.done}
     if not waiting:
         return
     requests = [request for request, _, _ in waiting.values()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 from rewardkit.errors import UnknownName, UsageError
@@ -24,14 +23,14 @@ class Subset:
             raise UsageError("--shuffle draws as many problems as --limit says; add --limit")
 
     def record(self) -> dict[str, Any]:
-        """What is set, for a run's record; empty where all problems are taken."""
+        """The fields that are set, for a run's record; empty if all problems are taken."""
         return {name: value for name, value in asdict(self).items() if value not in (None, ())}
 
     def ids(self, known: Iterable[str], task: str) -> frozenset[str]:
-        """The ids to take of a task's ids, which may repeat.
+        """The ids to take among a task's ids, which may repeat.
 
-        A random subset holds the ids whose hash with the seed is smallest, so that it is the same
-        on every machine and in any order of the rows, and part of every larger one with this seed.
+        A random subset has the ids whose hash with the seed is smallest. The subset is the same on
+        all machines and in any order of the rows, and part of each larger subset with this seed.
         UnknownName for a named id that the task lacks.
         """
         if not self.id and self.shuffle is None and self.limit is not None:
@@ -45,11 +44,12 @@ class Subset:
         for name in self.id:
             if name not in distinct:
                 raise UnknownName.among(f"problem of {task}", name, distinct)
-        chosen = [one for one in distinct if not self.id or one in self.id]
+        chosen = [name for name in distinct if not self.id or name in self.id]
         if self.shuffle is not None:
-            chosen.sort(key=self._rank)
-        return frozenset(islice(chosen, self.limit))
-
-    def _rank(self, identifier: str) -> bytes:
-        key = f"{self.shuffle}/{identifier}".encode("utf-8", "surrogatepass")
-        return hashlib.sha256(key).digest()
+            seed = f"{self.shuffle}/"
+            chosen.sort(
+                key=lambda name: hashlib.sha256(
+                    f"{seed}{name}".encode("utf-8", "surrogatepass")
+                ).digest()
+            )
+        return frozenset(chosen[: self.limit])

@@ -52,20 +52,20 @@ from rewardkit.harness.runs.run import RunSummary, run_all, summarise_run
 
 @dataclass(frozen=True)
 class Sweep:
-    """Runs that differ in their checkpoint and prompt only, each in a folder inside `folder`.
+    """Runs that differ only in checkpoint and prompt, each in a folder inside `folder`.
 
-    `options` hold everything else; a prompt of None is each task's own.
+    A prompt of None is each task's default.
     """
 
     options: EvalOptions
     models: Sequence[str]
-    """The checkpoints; in a watch, the patterns that they match."""
+    """The checkpoints; in a watch, the patterns of their names."""
     prompts: Sequence[str | None]
     folder: Path
     by_model: bool
     """Whether labels include the checkpoint."""
     with_parent: bool
-    """Whether labels include its parent folder, because several checkpoints share a name."""
+    """Whether labels include the parent folder, because several checkpoints share a name."""
 
     def label(self, model: str, prompt: str | None) -> str:
         """The run's label and folder: `checkpoint-100`, `cot`, `checkpoint-100+cot`."""
@@ -73,12 +73,6 @@ class Sweep:
         if len(self.prompts) > 1:
             parts.append(file_name(Path(prompt or "").stem))
         return "+".join(parts)
-
-
-def is_sweep(models: Sequence[str], prompts: Sequence[str]) -> bool:
-    """Whether the arguments name more than one run, now or as checkpoints are written."""
-    distinct = {model.rstrip("/") or model for model in models}
-    return len(distinct) > 1 or len({*prompts}) > 1 or any(map(is_pattern, models))
 
 
 def plan_sweep(options: EvalOptions, models: Sequence[str], prompts: Sequence[str]) -> Sweep:
@@ -152,7 +146,7 @@ class SweepRun:
     summary: RunSummary | None = None
     error: str | None = None
     amounts: Mapping[str, Mapping[str, Metric]] = field(default_factory=dict)
-    """The amounts that the tasks declare, by task; of the runs of a checkpoint."""
+    """By task, the amounts that the task declares; empty for a model that isn't a checkpoint."""
 
     @property
     def failed(self) -> bool:
@@ -191,7 +185,7 @@ def write_together(folder: Path, runs: Sequence[SweepRun], note: Callable[[str],
 
 
 def _draw(path: Path, runs: Sequence[SweepRun], note: Callable[[str], None]) -> None:
-    """Draw the figures over the steps if there are two or more; a failure to draw is only noted."""
+    """Draw the figures over two or more steps. Without matplotlib, only note the failure."""
     steps = sorted({run.step for run in runs if run.step is not None})
     if len(steps) < 2:
         return
@@ -214,17 +208,18 @@ def _point(step: int, runs: Sequence[SweepRun]) -> CurvePoint:
         labels = [Path(run.model).parent.name] if len(trainings) > 1 else []
         labels += [run.prompt or "default prompt"] if len(prompts) > 1 else []
         for task, figures in run.summary.as_json()["tasks"].items():
-            of_task = {name: asdict(one) for name, one in run.amounts.get(task, {}).items()}
             panel = " · ".join([task, *labels])
-            metrics[panel], amounts[panel] = figures["metrics"], of_task
+            metrics[panel] = figures["metrics"]
+            amounts_of_task = run.amounts.get(task, {})
+            amounts[panel] = {name: asdict(amount) for name, amount in amounts_of_task.items()}
     return CurvePoint(step, metrics, amounts=amounts)
 
 
 def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
-    """Yield each run as it ends. The prompts of a checkpoint share one engine, which is released
-    before the next checkpoint's starts.
+    """Yield each run when it ends.
 
-    Names, prompts and data are checked first; after that, an error ends its own run only.
+    The prompts of a checkpoint share an engine, which ends before the next checkpoint's engine
+    starts. Names, prompts and data are checked first; after that, an error ends only its own run.
     """
     check_prompts(plan.options, plan.prompts)
     kind = registry.installed().backend(choose_backend(plan.options, Reporter()))
@@ -237,8 +232,7 @@ def sweep(plan: Sweep, reporter: Reporter) -> Iterator[SweepRun]:
 def watch_sweep(
     plan: Sweep, reporter: Reporter, *, timeout: float | None = None
 ) -> Iterator[SweepRun]:
-    """Evaluate checkpoints as a training writes them. One that is deleted before it is read is
-    skipped with a note."""
+    """Evaluate checkpoints as a training writes them. Note checkpoints that are deleted unread."""
     for run in _sweep(plan, watch(plan.models, reporter.note, timeout=timeout), reporter):
         if run.error is not None and not Path(run.model).exists():
             reporter.note(f"{run.label} is skipped: {run.model} was deleted before it was read")
@@ -293,15 +287,17 @@ def _evaluate(
     backend_name: str,
     reporter: Reporter,
 ) -> list[SweepRun]:
-    """Execute the runs of one checkpoint. Errors are kept as text: an exception would keep the
-    engine alive through the frames in its traceback."""
-    each = [
+    """Execute the runs of a checkpoint. Errors are kept as text: the traceback of an exception
+    would keep the engine alive."""
+    options = [
         replace(plan.options, model=run.model, prompt=run.prompt, output_dir=str(run.output_dir))
         for run in runs
     ]
     try:
-        backend = load_backend(each[0], backend_name, reporter)
-        plans = [plan_with(one, task_plans[one.prompt], backend, backend_name) for one in each]
+        backend = load_backend(options[0], backend_name, reporter)
+        plans = [
+            plan_with(each, task_plans[each.prompt], backend, backend_name) for each in options
+        ]
         outcomes = run_all(plans, reporter)
     except RewardkitError as error:
         return [replace(run, error=str(error)) for run in runs]
@@ -342,8 +338,8 @@ def watch(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[str]:
-    """Each checkpoint once, in the order of their steps, until every training watched is over or
-    `timeout` seconds have brought no new one. What takes them may take its time."""
+    """Each checkpoint once, in the order of the steps, until all trainings are over or no new
+    checkpoint came for `timeout` seconds. The caller's own time doesn't count."""
     trainings = _Trainings(list(dict.fromkeys(family(model) for model in models)))
     since, waiting_noted = clock(), False
     while True:
@@ -390,7 +386,7 @@ class _Trainings:
         return all(folders and all(folders.values()) for folders in self._over.values())
 
     def why_ended(self) -> str:
-        """A sentence on why the watch ended, with the checkpoints that stayed incomplete."""
+        """Why the watch ended, and which checkpoints stayed incomplete."""
         why = "the training is over" if self.over else "no new checkpoint came in time"
         left = [checkpoint for pattern in self.patterns for checkpoint in self._unseen(pattern)]
         if left:

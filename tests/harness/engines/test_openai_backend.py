@@ -492,7 +492,7 @@ def test_the_cost_is_the_server_s_or_follows_from_prices(
 
 
 def test_a_price_that_is_no_number_is_refused(server: OpenAIServer) -> None:
-    with pytest.raises(UsageError, match="input_price=cheap must be a number"):
+    with pytest.raises(UsageError, match="--backend-arg input_price is .cheap.; it must be a number"):
         backend_for(server, arguments={"input_price": "cheap"})
 
 

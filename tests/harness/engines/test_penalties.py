@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.engines.transformers import Penalties, has_penalties
+from rewardkit.harness.engines.transformers import Penalties
 from rewardkit.records import Sampling
 
 pytestmark = pytest.mark.engines
@@ -25,8 +25,3 @@ def test_tokens_that_occurred_lose_by_the_formulas(
     logits = torch.tensor([[4.0, 2.0, -2.0, 1.0]] * 2)
     found = Penalties([[2, 2], [3]], sampling)(ids, logits)
     assert torch.allclose(found, torch.tensor(expected))
-
-
-def test_without_a_penalty_nothing_is_done() -> None:
-    assert not has_penalties(Sampling())
-    assert has_penalties(Sampling(repetition_penalty=1.1))

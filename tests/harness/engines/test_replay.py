@@ -160,7 +160,7 @@ def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path
     status, out, err = rewardkit(*command, *both, "--json")
     assert status == 0, err
     assert json.loads(out)["tasks"]["data"]["completions"] == 2
-    assert "completions of q, which are no problem's ids" in err
+    assert "completions of q; no problem has such an id" in err
 
 
 @pytest.mark.slow

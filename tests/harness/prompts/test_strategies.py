@@ -422,7 +422,7 @@ def test_num_fewshot_without_a_prompt_that_shows_examples_is_refused() -> None:
 
 
 def test_fewshot_data_needs_num_fewshot() -> None:
-    with pytest.raises(UsageError, match="say how many: --num-fewshot"):
+    with pytest.raises(UsageError, match="add --num-fewshot"):
         options_for(("gsm8k",), "m", fewshot_data="f.jsonl")
 
 

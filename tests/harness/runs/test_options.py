@@ -79,7 +79,7 @@ def test_paths_and_numpy_s_floats_are_taken() -> None:
         ({"limit": 0}, "limit is 0; it must be at least 1"),
         ({"temperature": None}, "temperature is None; it must be a number"),
         ({"num_samples": 2}, "2 completions per problem at temperature 0"),
-        ({"fewshot_data": "f.jsonl"}, "say how many: --num-fewshot"),
+        ({"fewshot_data": "f.jsonl"}, "add --num-fewshot"),
         ({"chat_template": False, "chat_template_args": {"a": 1}}, "needs the chat template"),
     ],
 )

@@ -13,6 +13,7 @@ import pytest
 
 import rewardkit
 from rewardkit import hookimpl, registry
+from rewardkit.cli.eval import is_sweep
 from rewardkit.errors import BackendError, RewardkitError, UnknownName, UsageError
 from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.results.measure import Measure
@@ -21,7 +22,6 @@ from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.runs.sweep import (
     SweepRun,
-    is_sweep,
     plan_sweep,
     plan_watch,
     sweep,

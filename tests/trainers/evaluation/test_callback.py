@@ -428,7 +428,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no metric": ({"metric": "acuracy"}, "no metric named 'acuracy'; did you mean 'accuracy'"),
     "no share": ({"truncation_share": 1.5}, "truncation_share is 1.5; it must be from 0 to 1"),
     "no limit": ({"limit": 0}, "limit is 0"),
-    "examples from nowhere": ({"fewshot_data": "x.jsonl"}, "say how many: --num-fewshot"),
+    "examples from nowhere": ({"fewshot_data": "x.jsonl"}, "add --num-fewshot"),
     "equal samples": ({"num_samples": 4}, "at temperature 0 would all be the same"),
     "no thinking budget": ({"thinking_token_budget": 9}, "takes no --thinking-token-budget"),
 }
