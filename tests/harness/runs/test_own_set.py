@@ -376,7 +376,7 @@ def test_score_refuses_them_as_well(
         ({"verifier_field": "none"}, "row 1 names no verifier in 'none'; it has a, kind, q"),
         (
             {"verifier_field": "kind", "verifier_args": {"x": 1}},
-            "name the parameter's, such as math.x=1",
+            "name the verifier, such as math.x=1",
         ),
         (
             {"verifier_field": "kind", "verifier_args": {"exat.ignore_case": True}},
