@@ -492,7 +492,8 @@ def test_the_cost_is_the_server_s_or_follows_from_prices(
 
 
 def test_a_price_that_is_no_number_is_refused(server: OpenAIServer) -> None:
-    with pytest.raises(UsageError, match="--backend-arg input_price is .cheap.; it must be a number"):
+    said = "--backend-arg input_price is .cheap.; it must be a number"
+    with pytest.raises(UsageError, match=said):
         backend_for(server, arguments={"input_price": "cheap"})
 
 
