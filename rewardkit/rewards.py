@@ -18,14 +18,14 @@ from rewardkit.frameworks.scoring import by_name
 from rewardkit.registry import known_names
 
 if TYPE_CHECKING:
-    from rewardkit.trainers.rewards.reward_functions import RewardFunction
+    from rewardkit.trainers.rewards.reward_functions import TrlReward
 
 SETTINGS_VARIABLE = "REWARDKIT_REWARDS"
 
 _settings: dict[str, dict[str, Any]] = {}
 
 
-def configure(name: str, **parameters: Any) -> RewardFunction:
+def configure(name: str, **parameters: Any) -> TrlReward:
     """Set the parameters of `rewardkit.rewards.NAME`, those of `reward_func`, and return it.
 
     Call it before the trainer imports the path. UnknownName for a name that isn't installed.
@@ -36,7 +36,7 @@ def configure(name: str, **parameters: Any) -> RewardFunction:
     return by_path(name)
 
 
-def _reward(name: str) -> RewardFunction:
+def _reward(name: str) -> TrlReward:
     from rewardkit.trainers import reward_func
 
     return reward_func(name, **_from_environment().get(name, {}) | _settings.get(name, {}))

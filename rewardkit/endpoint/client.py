@@ -38,7 +38,7 @@ from rewardkit.endpoint.errors import (
     fatal_error,
 )
 from rewardkit.endpoint.limits import ConcurrencyLimit, RequestGate
-from rewardkit.endpoint.reply import Prices, Reply, is_vllm, read_reply
+from rewardkit.endpoint.reply import Prices, ServerReply, is_vllm, read_reply
 from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.protocols import Request
 from rewardkit.records import Completion, Sampling
@@ -202,7 +202,7 @@ class Attempts:
     _answers_seen: int = 0
     _reused: bool = False
 
-    async def reply(self, attempt: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def reply(self, attempt: Callable[[], Awaitable[ServerReply]]) -> ServerReply:
         """The reply of the first attempt that gets one.
 
         Raises the error of the last attempt, or BackendError if the server has refused every
@@ -353,7 +353,7 @@ class ServerClient:
         self,
         requests: Sequence[Request],
         sampling: Sampling,
-        report: Callable[[tuple[Request, Reply]], None],
+        report: Callable[[tuple[Request, ServerReply]], None],
     ) -> None:
         """Report each request with its reply."""
         self._gate = gate = RequestGate(self.limit, len(requests))
@@ -378,7 +378,7 @@ class ServerClient:
 
     async def _complete(
         self, pool: ConnectionPool, gate: RequestGate, request: Request, sampling: Sampling
-    ) -> Reply:
+    ) -> ServerReply:
         attempts = Attempts(gate, self.retries, self.seconds, request.key)
         try:
             return await attempts.reply(lambda: self._attempt(pool, request, sampling))
@@ -395,9 +395,11 @@ class ServerClient:
             nonsense = isinstance(error, BadReply) or (
                 isinstance(error, StatusError) and not error.transient and not error.no_credit
             )
-            return Reply(Completion("", "error", message=message), is_nonsense=nonsense)
+            return ServerReply(Completion("", "error", message=message), is_nonsense=nonsense)
 
-    async def _attempt(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
+    async def _attempt(
+        self, pool: ConnectionPool, request: Request, sampling: Sampling
+    ) -> ServerReply:
         """One attempt; a second at once if the server has another name for the limit of tokens."""
         stops_here, without_stop = self.stops_here, replace(sampling, stop=())
         reply = await self._sent(pool, request, without_stop if stops_here else sampling)
@@ -407,7 +409,9 @@ class ServerClient:
             reply, stops_here = whole, True
         return self._stopped(reply, sampling) if stops_here else reply
 
-    async def _sent(self, pool: ConnectionPool, request: Request, sampling: Sampling) -> Reply:
+    async def _sent(
+        self, pool: ConnectionPool, request: Request, sampling: Sampling
+    ) -> ServerReply:
         while True:
             body = self._body(request, sampling)
             try:
@@ -425,7 +429,7 @@ class ServerClient:
         text = in_think_tags(completion.text, self.thinking_tags)
         return thinking_is_open("", text) or bool(completion.reasoning and not text.strip())
 
-    def _stopped(self, reply: Reply, sampling: Sampling) -> Reply:
+    def _stopped(self, reply: ServerReply, sampling: Sampling) -> ServerReply:
         """The reply up to the first stop text after the thinking."""
         text = StopTexts(sampling.stop, tags=self.thinking_tags).cut(reply.completion.text)
         if text is None:
@@ -474,13 +478,13 @@ class ServerClient:
         return fatal_error(error, address=self.url, model=self.model, options=options)
 
 
-Item = TypeVar("Item")
+Streamed = TypeVar("Streamed")
 
-Work = Callable[[Callable[[Item], None]], Coroutine[Any, Any, None]]
+Work = Callable[[Callable[[Streamed], None]], Coroutine[Any, Any, None]]
 """A coroutine function that calls its argument with each result."""
 
 
-def iterate_results(work: Work[Item], seconds: float | None = None) -> Iterator[Item]:
+def iterate_results(work: Work[Streamed], seconds: float | None = None) -> Iterator[Streamed]:
     """The results of `work`, as they arrive within `seconds`. Raises the error that ended it.
 
     The event loop runs in a thread of its own, so callers that run one may use it too. Closing

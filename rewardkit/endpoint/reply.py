@@ -29,7 +29,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """A completion, and descriptions of the reply's invalid token counts."""
 
     completion: Completion
@@ -38,7 +38,7 @@ class Reply:
     """Whether the server answered and its reply held no completion, so the prompt may be why."""
 
 
-def read_reply(body: bytes, prices: Prices) -> Reply:
+def read_reply(body: bytes, prices: Prices) -> ServerReply:
     """The completion in the body of a server's reply. Raises BadReply."""
     reply = _load(body)
     choice, usage = _choice(reply), reply.get("usage")
@@ -62,7 +62,7 @@ def read_reply(body: bytes, prices: Prices) -> Reply:
         cost=_cost(usage, counts, prices),
         tool_calls=last_calls([{"role": "assistant", **message}]),
     )
-    return Reply(completion, dropped)
+    return ServerReply(completion, dropped)
 
 
 def is_vllm(models: bytes) -> bool:

@@ -60,8 +60,6 @@ BATCH_CHARACTERS = 2**22
 
 logger = get_logger(__name__)
 
-Item = tuple[str, Sample]
-
 
 @dataclass
 class RemoteVerifier(Verifier):
@@ -98,7 +96,7 @@ class RemoteVerifier(Verifier):
         """
         return self.judge_batch(paired_samples(completions, references, columns))
 
-    def judge_batch(self, items: Sequence[Item], /) -> list[Verdict]:
+    def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on completions with their samples, in order.
 
         A batch that no server judges is unjudged, and its verdicts say why.
@@ -112,7 +110,7 @@ class RemoteVerifier(Verifier):
                 verdicts += [Verdict.unjudged(str(error)) for _ in batch]
         return verdicts
 
-    def _request(self, items: Sequence[Item]) -> list[Verdict]:
+    def _request(self, items: Sequence[tuple[str, Sample]]) -> list[Verdict]:
         body = {
             "verifier": self.verifier,
             "parameters": dict(self.parameters),
@@ -206,9 +204,9 @@ def remote(
     return RemoteVerifier(tuple(servers), verifier, parameters, timeout, max_wall, token)
 
 
-def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
+def _batches(items: Sequence[tuple[str, Sample]]) -> Iterator[list[tuple[str, Sample]]]:
     """Yield the items in order, as many at once as a request may have."""
-    batch: list[Item] = []
+    batch: list[tuple[str, Sample]] = []
     characters = 0
     for text, sample in items:
         batch.append((text, sample))

@@ -38,7 +38,7 @@ from rewardkit.text.printable import get_logger
 LONGEST_DETAIL = 500
 """Characters of an error's text that a client gets."""
 
-Handler = Callable[[Request], Awaitable[Response]]
+RouteHandler = Callable[[Request], Awaitable[Response]]
 
 ScoredItem = tuple[object, Sample | Verdict]
 """A completion, or the verdict in its place, with its sample."""
@@ -177,7 +177,7 @@ class ScoringServer:
         name = request.path_params.get("verifier") or self.verifiers.default
         return name, self.verifiers.find(name, {})
 
-    def scoring(self, handle: Handler) -> Handler:
+    def scoring(self, handle: RouteHandler) -> RouteHandler:
         """The handler of a route that scores: its requests count in the latency, and their bodies
         until they are answered."""
 

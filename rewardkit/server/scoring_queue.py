@@ -68,7 +68,7 @@ def too_busy(metrics: ServerMetrics, why: str) -> HTTPException:
     return HTTPException(429, f"{why}; try again", headers={"Retry-After": str(RETRY_AFTER)})
 
 
-Result = TypeVar("Result")
+JudgingResult = TypeVar("JudgingResult")
 
 
 class ScoringQueue:
@@ -86,7 +86,9 @@ class ScoringQueue:
         self._executor = ThreadPoolExecutor(places, thread_name_prefix="judging")
         self._waiting = 0
 
-    async def run(self, request: Request, count: int, judge: Callable[[], Result]) -> Result:
+    async def run(
+        self, request: Request, count: int, judge: Callable[[], JudgingResult]
+    ) -> JudgingResult:
         """Return what `judge` returns, called in a thread once there is a place.
 
         HTTPException 429 if `count` more completions don't fit into the queue.

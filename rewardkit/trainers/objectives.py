@@ -56,13 +56,13 @@ def weighted_rewards(per_function: Tensor, weights: Tensor) -> Tensor:
     return rewards.masked_fill(per_function.isnan().all(dim=1), math.nan)
 
 
-Weights = Sequence[tuple[int, float]]
+WeightSchedule = Sequence[tuple[int, float]]
 """(step, weight) pairs by rising step, the first of step 0."""
 Gates = Mapping[str, Mapping[str, float]]
 """By a reward's name: the scores that other rewards, by name, must reach for it to count."""
 
 
-def weight_at(weights: Weights, step: int) -> float:
+def weight_at(weights: WeightSchedule, step: int) -> float:
     """The weight at `step`, counted from 0: that of the last pair up to it."""
     return [weight for first, weight in weights if first <= step][-1]
 

@@ -22,7 +22,7 @@ from rewardkit.trainers.objectives import (
     Gates,
     History,
     Schedule,
-    Weights,
+    WeightSchedule,
     gated_rewards,
     momentum_advantages,
     reward_advantages,
@@ -69,7 +69,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         self,
         *args: Any,
         gates: Gates | None = None,
-        weights: Mapping[str, Weights] | None = None,
+        weights: Mapping[str, WeightSchedule] | None = None,
         baseline: Literal["group", "none"] = "group",
         skip_silent_groups: bool = False,
         span_weights: Mapping[str, float] | None = None,
@@ -79,7 +79,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         self._span_weights: Mapping[str, float] = span_weights or {}
         self._of_tokens: list[torch.Tensor] = []
         self._gates: Gates = gates or {}
-        self._schedules: Mapping[str, Weights] = weights or {}
+        self._schedules: Mapping[str, WeightSchedule] = weights or {}
         self._baseline = baseline
         self._gathered: torch.Tensor | None = None
         super().__init__(*args, **kwargs)

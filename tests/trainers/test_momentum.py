@@ -12,11 +12,10 @@ import torch
 from datasets import concatenate_datasets
 from transformers import TrainerCallback
 
-from rewardkit.errors import UsageError
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages
 from tests.trainers.forms import letters, some_equal
-from tests.trainers.objectives.formulas import std_advantages
+from tests.trainers.objectives.test_advantages import std_advantages
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
 
 pytestmark = pytest.mark.engines
@@ -193,30 +192,3 @@ def test_evaluation_leaves_the_history_alone(tiny_checkpoint: Path, tmp_path: Pa
     metrics = ours.evaluate()
     assert seen == [before] == [(ours._steps, ours._history)]
     assert metrics["eval_reward"] > 0
-
-
-@pytest.mark.parametrize(
-    ("settings", "more", "message"),
-    [
-        ({"scale_rewards": "none"}, {}, "scale_rewards is 'none'"),
-        ({"multi_objective_aggregation": "normalize_then_sum"}, {}, "multi_objective_aggregation"),
-        ({}, {"m_max": 1.0}, "need 0 <= m0"),
-        ({}, {"eps": 0.0}, "eps is 0.0"),
-    ],
-)
-def test_settings_that_do_not_fit_are_errors(
-    settings: dict[str, Any],
-    more: dict[str, Any],
-    message: str,
-    tiny_checkpoint: Path,
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        trainer(
-            tiny_checkpoint,
-            tmp_path,
-            reward_func(letters),
-            of=MomentumGRPOTrainer,
-            settings=settings,
-            **more,
-        )

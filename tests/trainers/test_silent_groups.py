@@ -10,9 +10,8 @@ import pytest
 import torch
 from transformers import TrainerCallback
 
-from rewardkit.errors import UsageError
 from rewardkit.trainers import reward_func
-from tests.trainers.forms import letters, some_equal
+from tests.trainers.forms import some_equal
 from tests.trainers.tiny_training import (
     GRPOTrainer,
     MomentumGRPOTrainer,
@@ -173,24 +172,3 @@ def test_evaluation_skips_nothing(tiny_checkpoint: Path, tmp_path: Path) -> None
     metrics = built.evaluate()
     assert metrics["eval_frac_reward_zero_std"] > 0
     assert "eval_skipped_groups" not in metrics
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"multi_objective_aggregation": "normalize_then_sum"}, "multi_objective_aggregation is"),
-        ({"entropy_coef": 0.1}, "entropy_coef=0"),
-    ],
-)
-def test_settings_that_reach_skipped_groups_are_errors(
-    settings: dict[str, Any], message: str, tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=message):
-        trainer(
-            tiny_checkpoint,
-            tmp_path,
-            reward_func(letters),
-            of=RecipeGRPOTrainer,
-            settings=settings,
-            **SKIPPING,
-        )

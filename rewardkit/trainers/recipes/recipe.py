@@ -28,9 +28,8 @@ from rewardkit.config import (
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.options import CALLBACK_OPTIONS, DEFAULTS
 from rewardkit.harness.results.files import read_toml
-from rewardkit.trainers.objectives import EPS, Schedule
+from rewardkit.trainers.objectives import EPS, Schedule, WeightSchedule
 
-Weights = tuple[tuple[NonNegativeInt, float], ...]
 SFT = "sft"
 """The trainer of supervised recipes, and the section of its settings."""
 
@@ -70,7 +69,7 @@ class RewardSettings:
 
     weight: float | None = None
     """None: the task's own weight, or 1 for a reward that the task doesn't have."""
-    weights: Weights = ()
+    weights: tuple[tuple[NonNegativeInt, float], ...] = ()
     """(step, weight) pairs; each weight applies from its step on, and the first step is 0."""
     gate: dict[str, Share] = field(default_factory=dict)
     """Other rewards by name: below one of these scores, the reward is 0."""
@@ -82,9 +81,9 @@ class RewardSettings:
         if self.weights and self.weight is not None:
             raise ValueError("weight and weights are both set; leave one of them out")
 
-    def schedule(self, own: float) -> Weights:
-        """The weights by step, where `own` is the weight that applies if none is set."""
-        return self.weights or ((0, own if self.weight is None else self.weight),)
+    def schedule(self, default: float) -> WeightSchedule:
+        """The weights by step; `default` applies if none is set."""
+        return self.weights or ((0, default if self.weight is None else self.weight),)
 
 
 @dataclass(frozen=True)

@@ -321,7 +321,7 @@ R1_ZERO_PARTS = Rubric(
 
 
 @dataclass(eq=False, repr=False)
-class RewardFunction:
+class TrlReward:
     """A verifier, or one part of a rubric, as TRL calls it. `__name__` is its name in the logs."""
 
     name: InitVar[str]
@@ -378,7 +378,7 @@ def reward_func(
     workers: int | None = None,
     env: Sequence[str] = (),
     **parameters: Any,
-) -> RewardFunction:
+) -> TrlReward:
     """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None if it is unjudged.
 
     `verifier` is the name of a verifier or of a task, or any callable `(text, sample)`, async or
@@ -400,7 +400,7 @@ def reward_func(
     options = JudgingOptions(timeout, max_wall, workers, env)
     named = None if columns == REFERENCE_COLUMNS else columns
     judge = _batch_judge(resolved, named, label, options)
-    return RewardFunction(label, judge, scale=scale)
+    return TrlReward(label, judge, scale=scale)
 
 
 def _warn_of_reading(verifier: object) -> None:
@@ -427,7 +427,7 @@ def reward_funcs(
     max_wall: float | None = None,
     workers: int | None = None,
     env: Sequence[str] = (),
-) -> tuple[list[RewardFunction], list[float]]:
+) -> tuple[list[TrlReward], list[float]]:
     """A task's reward functions and their weights, for GRPOTrainer and its `reward_weights`.
 
     There is one function for each part of the task's rubric, with the part's name and scores in
@@ -465,8 +465,8 @@ def reward_funcs(
     rubric = resolved.verifier
     if not isinstance(rubric, Rubric) or rubric.gate:
         weight = rubric.scale if isinstance(rubric, Rubric) else 1.0
-        return [RewardFunction(label, judge)], [weight]
-    functions = [RewardFunction(part, judge, part=part) for part in rubric.parts]
+        return [TrlReward(label, judge)], [weight]
+    functions = [TrlReward(part, judge, part=part) for part in rubric.parts]
     return functions, [rubric.weights[part] for part in rubric.parts]
 
 

@@ -42,11 +42,11 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
 
     warn_once = functools.cache(warned)
 
-    class Handler(logging.Handler):
+    class WarningHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             warn_once(record.getMessage())
 
-    handler = Handler(logging.WARNING)
+    handler = WarningHandler(logging.WARNING)
     logging.getLogger("vllm").setLevel(logging.ERROR)  # TRL imports it wherever it is installed
     with contextlib.ExitStack() as restored, warnings.catch_warnings():
         restored.callback(transformers_logging.set_verbosity, transformers_logging.get_verbosity())

@@ -24,17 +24,17 @@ from rewardkit.harness.runs.progress import Reporter
 from rewardkit.registry import known_names
 from rewardkit.text.printable import printable
 from rewardkit.text.redaction import redact
+from rewardkit.trainers.objectives import WeightSchedule
 from rewardkit.trainers.recipes.recipe import (
     ANY,
     Recipe,
     RewardSettings,
-    Weights,
     apply_overrides,
     build_recipe,
     find_recipe,
     trainer_section,
 )
-from rewardkit.trainers.rewards.reward_functions import RewardFunction, reward_func, reward_funcs
+from rewardkit.trainers.rewards.reward_functions import TrlReward, reward_func, reward_funcs
 from rewardkit.trainers.training import training_folder, trl_config
 from rewardkit.trainers.training.training_rows import (
     TrainingRows,
@@ -135,9 +135,9 @@ class TrainingPlan:
     rows: TrainingRows
     dataset: Any
     """The rows as TRL takes them."""
-    functions: Sequence[RewardFunction]
+    functions: Sequence[TrlReward]
     """The rewards of GRPO."""
-    weights: Sequence[Weights]
+    weights: Sequence[WeightSchedule]
     """Their weights by step."""
     config: Any
     """TRL's GRPOConfig, or SFTConfig."""
@@ -285,7 +285,7 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporte
     return evaluation
 
 
-def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[RewardFunction], list[Weights]]:
+def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[TrlReward], list[WeightSchedule]]:
     """The reward functions with their weights by step: the task's, and others that are installed.
 
     SFT has none.

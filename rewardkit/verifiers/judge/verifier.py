@@ -32,7 +32,7 @@ from rewardkit.endpoint.limits import (
     ConcurrencyLimit,
     connections_allowed,
 )
-from rewardkit.endpoint.reply import Prices, Reply
+from rewardkit.endpoint.reply import Prices, ServerReply
 from rewardkit.errors import BackendError, Unavailable, UsageError, needs_extra
 from rewardkit.protocols import Message, Prompt, Request, Verifier
 from rewardkit.records import Failure, Sample, Sampling, Verdict
@@ -365,7 +365,7 @@ class _Asking:
 
     def _replies(
         self, waiting: Mapping[str, Ballot], sampling: Sampling
-    ) -> Iterator[tuple[str, Reply]]:
+    ) -> Iterator[tuple[str, ServerReply]]:
         requests = []
         for key, (shown, seed) in waiting.items():
             text = self._form.prompt(shown)
@@ -390,7 +390,7 @@ class _Asking:
         limits = [sampling.temperature, sampling.max_tokens]
         return [redact(judge.url), judge.model, self._form.chat, prompt, ballot[1], *limits]
 
-    def _read(self, reply: Reply) -> bool | str | None:
+    def _read(self, reply: ServerReply) -> bool | str | None:
         completion = reply.completion
         if completion.finish_reason == "error":
             fault = f"the judge gave no verdict: {_for_judge(completion.message)}"

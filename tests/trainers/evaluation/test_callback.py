@@ -54,29 +54,30 @@ def scripted(values: Values, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiveEvaluation, "run", run)
 
 
-def trained(
-    checkpoint: Path,
-    folder: Path,
-    *,
-    settings: Mapping[str, Any],
-    callback: EvaluationCallback | None = None,
-    resume: str | None = None,
-    **options: Any,
-) -> GRPOTrainer:
-    """A training in folder/out, evaluated at every step."""
-    found = callback or EvaluationCallback(
-        task(Says()), **{"every": 1, "data": data(folder), **options}
-    )
-    built = trainer(
-        checkpoint,
-        folder / "out",
-        reward_func(letters),
-        settings=settings,
-        callbacks=[found],
-        data=concatenate_datasets([rows(), rows()]),
-    )
-    built.train(resume_from_checkpoint=resume and str(folder / "out" / resume))
-    return built
+@pytest.fixture
+def learn(tiny_checkpoint: Path, tmp_path: Path) -> Any:
+    """Train in tmp_path/out, evaluated at every step."""
+
+    def trained(
+        settings: Mapping[str, Any],
+        *,
+        callback: EvaluationCallback | None = None,
+        others: Sequence[TrainerCallback] = (),
+        resume: str | None = None,
+        **options: Any,
+    ) -> GRPOTrainer:
+        given = {"task": task(Says()), "every": 1, "data": data(tmp_path), **options}
+        found = callback or EvaluationCallback(**given)
+        built = trainer(
+            *(tiny_checkpoint, tmp_path / "out", reward_func(letters)),
+            settings=settings,
+            callbacks=[found, *others],
+            data=concatenate_datasets([rows(), rows()]),
+        )
+        built.train(resume_from_checkpoint=resume and str(tmp_path / "out" / resume))
+        return built
+
+    return trained
 
 
 def log(folder: Path) -> list[dict[str, Any]]:
@@ -96,12 +97,12 @@ def checkpoints(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("drawn_curve")
-def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_the_log_the_curve_and_the_runs_are_there(
+    learn: Any, tiny_checkpoint: Path, tmp_path: Path
+) -> None:
     heard: list[tuple[int, list[str]]] = []
-    trained(
-        tiny_checkpoint,
-        tmp_path,
-        settings={"max_steps": 3},
+    learn(
+        {"max_steps": 3},
         every=2,
         keep_best=False,
         on_evaluation=lambda step, summaries: heard.append((step, list(summaries))),
@@ -129,15 +130,13 @@ def test_the_log_the_curve_and_the_runs_are_there(tiny_checkpoint: Path, tmp_pat
     assert {(row.step, *row.rewards) for row in kept} == {(n, "letters") for n in (1, 2, 3)}
 
 
-def test_completions_are_not_kept_where_the_script_says_so(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, log_completions=False)
+def test_completions_are_not_kept_where_the_script_says_so(learn: Any, tmp_path: Path) -> None:
+    learn({"max_steps": 1}, log_completions=False)
     assert not (tmp_path / "out" / "completions").exists()
 
 
-def test_files_go_to_output_dir(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, output_dir=tmp_path / "other")
+def test_files_go_to_output_dir(learn: Any, tmp_path: Path) -> None:
+    learn({"max_steps": 1}, output_dir=tmp_path / "other")
     names = {path.name for path in (tmp_path / "other").iterdir()}
     assert names == {"train_log.json", "eval_curve.png", "evaluation", "best.json"}
     found = json.loads((tmp_path / "other" / "best.json").read_text())
@@ -157,43 +156,20 @@ def test_a_metric_improves_in_its_own_direction(metric: str) -> None:
 
 RISE_AND_FALL = {0: 0.9, 1: 0.3, 2: 0.7, 3: 0.4, 4: 0.7}
 NO, EACH = {"save_strategy": "no"}, {"save_strategy": "steps", "save_steps": 1}
-BEST_KEPT = {
-    "the trainer saves nothing else": (NO, {}, RISE_AND_FALL, 2, ["checkpoint-1", "checkpoint-2"]),
+ONE = {**NO, "save_total_limit": 1}
+BEST_KEPT: dict[str, tuple[dict[str, Any], dict[str, Any], Values, int, str]] = {
+    "the trainer saves nothing else": (NO, {}, RISE_AND_FALL, 2, "1 2"),
     "rotation leaves the best and the last": (
-        {**EACH, "save_total_limit": 2},
-        {},
-        RISE_AND_FALL,
-        2,
-        ["checkpoint-2", "checkpoint-4"],
+        *({**EACH, "save_total_limit": 2}, {}, RISE_AND_FALL, 2, "2 4"),
     ),
-    "rotation leaves one": ({**NO, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, ["checkpoint-2"]),
-    "a limit of one, and all saved": (
-        {**EACH, "save_total_limit": 1},
-        {},
-        RISE_AND_FALL,
-        2,
-        ["checkpoint-2"],
-    ),
-    "a rate that is best low": (
-        {**NO, "save_total_limit": 1},
-        {"metric": "unfinished_rate"},
-        RISE_AND_FALL,
-        2,
-        ["checkpoint-2"],
-    ),
+    "rotation leaves one": (ONE, {}, RISE_AND_FALL, 2, "2"),
+    "a limit of one, and all saved": ({**EACH, "save_total_limit": 1}, {}, RISE_AND_FALL, 2, "2"),
+    "a rate that is best low": (ONE, {"metric": "unfinished_rate"}, RISE_AND_FALL, 2, "2"),
     "the last step, between two evaluations": (
-        {**NO, "save_total_limit": 1},
-        {"every": 3},
-        {0: 0.1, 3: 0.2, 4: 0.3},
-        4,
-        ["checkpoint-4"],
+        *(ONE, {"every": 3}, {0: 0.1, 3: 0.2, 4: 0.3}, 4, "4"),
     ),
     "a step where nothing was judged": (
-        {**NO, "save_total_limit": 1},
-        {},
-        {0: 0.1, 1: 0.2, 2: None, 3: 0.3, 4: 0.1},
-        3,
-        ["checkpoint-3"],
+        *(ONE, {}, {0: 0.1, 1: 0.2, 2: None, 3: 0.3, 4: 0.1}, 3, "3"),
     ),
 }
 
@@ -206,13 +182,13 @@ def test_the_best_checkpoint_is_kept(
     options: dict[str, Any],
     values: Values,
     step: int,
-    left: Sequence[str],
-    tiny_checkpoint: Path,
+    left: str,
+    learn: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scripted(values, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={**settings, "max_steps": 4}, **options)
+    learn({**settings, "max_steps": 4}, **options)
     metric = options.get("metric", "accuracy")
     right = values[step] or 0.0
     assert best(tmp_path) == {
@@ -222,12 +198,12 @@ def test_the_best_checkpoint_is_kept(
         "metric": metric,
         "value": pytest.approx(right if metric == "accuracy" else 1 - right),
     }
-    assert checkpoints(tmp_path) == list(left)
-    assert (tmp_path / "out" / left[0] / "model.safetensors").is_file()
+    assert checkpoints(tmp_path) == [f"checkpoint-{kept}" for kept in left.split()]
+    assert (tmp_path / "out" / checkpoints(tmp_path)[0] / "model.safetensors").is_file()
 
 
 def test_a_training_that_another_callback_stops_is_evaluated_and_kept_too(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Stops(TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
@@ -235,15 +211,7 @@ def test_a_training_that_another_callback_stops_is_evaluated_and_kept_too(
             return control
 
     scripted({0: 0.1, 2: 0.3}, monkeypatch)
-    callback = EvaluationCallback(task(Says()), every=3, data=data(tmp_path))
-    built = trainer(
-        tiny_checkpoint,
-        tmp_path / "out",
-        reward_func(letters),
-        settings={"max_steps": 4},
-        callbacks=[callback, Stops()],
-    )
-    built.train()
+    learn({"max_steps": 4}, every=3, others=[Stops()])
     assert [entry["step"] for entry in log(tmp_path) if entry["evaluation"]] == [0, 2]
     assert best(tmp_path)["step"] == 2
     assert checkpoints(tmp_path) == ["checkpoint-2"]
@@ -254,18 +222,13 @@ SAVED = {"save_strategy": "steps", "save_steps": 1, "save_total_limit": 2, "max_
 
 @pytest.mark.parametrize("strategy", ["steps", "no"])
 def test_a_resumed_training_carries_on_its_log_and_its_best(
-    strategy: str, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    strategy: str, learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.5, 4: 0.4}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 3})
+    learn({**SAVED, "max_steps": 3})
     before = log(tmp_path)
     scripted({3: 0.5, 4: 0.4, 5: 0.7}, monkeypatch)
-    built = trained(
-        tiny_checkpoint,
-        tmp_path,
-        resume="checkpoint-3",
-        settings={**SAVED, "max_steps": 4, "save_strategy": strategy},
-    )
+    built = learn({**SAVED, "save_strategy": strategy}, resume="checkpoint-3")
     assert log(tmp_path)[:4] == before[:4]
     assert [entry["step"] for entry in log(tmp_path)] == [0, 1, 2, 3, 4]
     assert best(tmp_path)["step"] == 2
@@ -284,19 +247,10 @@ def measured(**measures: Measure) -> Measured:
     return Measured(Says(), measures=measures)
 
 
-def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
-    tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    callback = EvaluationCallback(
-        measured(
-            letters=Measure(lambda row: len(row.completion), kind="amount"),
-            half=Measure(lambda row: 0.5),
-        ),
-        every=1,
-        data=data(tmp_path),
-        max_tokens=6,
-    )
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+def test_the_amounts_that_a_task_declares_are_kept_and_drawn(learn: Any, tmp_path: Path) -> None:
+    letters = Measure(lambda row: len(row.completion), kind="amount")
+    known = measured(letters=letters, half=Measure(lambda row: 0.5))
+    learn({"max_steps": 1}, task=known, max_tokens=6)
     out = tmp_path / "out"
     for entry in log(tmp_path):
         rows = samples(out / "evaluation" / f"step-{entry['step']:06d}").values()
@@ -311,11 +265,10 @@ def test_the_amounts_that_a_task_declares_are_kept_and_drawn(
 
 
 def test_a_measure_that_fails_costs_the_training_nothing_but_its_curve(
-    tiny_checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    learn: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = measured(broken=Measure(lambda row: 1 / 0, kind="amount"))
-    callback = EvaluationCallback(broken, every=1, data=data(tmp_path), max_tokens=6)
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+    learn({"max_steps": 1}, task=broken, max_tokens=6)
     assert "the measures of task 'says' failed" in caplog.text
     assert [("amounts" in entry, len(entry["evaluation"])) for entry in log(tmp_path)] == [
         (False, 1),
@@ -324,10 +277,10 @@ def test_a_measure_that_fails_costs_the_training_nothing_but_its_curve(
 
 
 def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
-    tiny_checkpoint: Path, tmp_path: Path
+    learn: Any, tmp_path: Path
 ) -> None:
     settings = {**EACH, "save_total_limit": 1, "max_steps": 3}
-    trained(tiny_checkpoint, tmp_path, settings=settings, keep_best=False)
+    learn(settings, keep_best=False)
     out = tmp_path / "out"
     assert checkpoints(tmp_path) == ["checkpoint-3"]
     curve = out / "eval_curve.png"
@@ -344,14 +297,14 @@ def test_rotation_of_checkpoints_leaves_all_that_the_curve_shows(
 
 
 def test_a_training_resumed_before_its_best_step_drops_that_best(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = {**SAVED, "save_total_limit": 4}
     scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.9}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={**every, "max_steps": 3})
+    learn({**every, "max_steps": 3})
     assert best(tmp_path)["step"] == 3
     scripted({2: 0.5, 3: 0.3, 4: 0.4}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, resume="checkpoint-2", settings=every)
+    learn(every, resume="checkpoint-2")
     assert best(tmp_path)["step"] == 2
     accuracy = [entry["evaluation"]["says"]["accuracy"]["value"] for entry in log(tmp_path)]
     assert accuracy == pytest.approx([0.1, 0.2, 0.6, 0.3, 0.4])
@@ -369,44 +322,44 @@ def test_a_missing_best_checkpoint_restarts_the_search(
     gone: str,
     metric: str,
     said: str,
-    tiny_checkpoint: Path,
+    learn: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scripted({0: 0.1, 1: 0.2, 2: 0.6, 3: 0.5, 4: 0.4}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 3})
+    learn({**SAVED, "max_steps": 3})
     if gone == "best.json":
         (tmp_path / "out" / gone).unlink()
     elif gone:
         shutil.rmtree(tmp_path / "out" / gone)
-    trained(tiny_checkpoint, tmp_path, resume="checkpoint-3", settings=SAVED, metric=metric)
+    learn(SAVED, resume="checkpoint-3", metric=metric)
     assert best(tmp_path)["step"] == 4
     assert said in caplog.text
 
 
 def test_a_new_training_drops_the_earlier_log_and_best(
-    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted({0: 0.1, 1: 0.9, 2: 0.6}, monkeypatch)
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 2})
+    learn({"max_steps": 2})
     scripted({0: 0.1, 1: 0.2}, monkeypatch)
     callback = EvaluationCallback(task(Says()), every=1, data=data(tmp_path))
     for _ in range(2):  # and the same callback does for another training
-        trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+        learn({"max_steps": 1}, callback=callback)
         assert [entry["step"] for entry in log(tmp_path)] == [0, 1]
         assert best(tmp_path)["value"] == pytest.approx(0.2)
 
 
 def test_a_sign_is_logged_once_until_it_clears(
-    tiny_checkpoint: Path,
+    learn: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.WARNING, "rewardkit")
     scripted({0: 0.1, 1: 0.2, 2: 0.9, 3: 0.3, 4: None}, monkeypatch)
-    trainer = trained(tiny_checkpoint, tmp_path, settings={"max_steps": 4})
+    trainer = learn({"max_steps": 4})
     counts = {entry["step"]: entry.get(SIGNS) for entry in trainer.state.log_history}
     assert counts[3] == 2
     told = {entry["step"]: entry["warnings"] for entry in log(tmp_path)}
@@ -451,14 +404,11 @@ def test_a_prompt_that_wants_more_than_the_data_has_is_refused_at_once(tmp_path:
         EvaluationCallback(task(Says()), every=1, data=data(tmp_path), prompt=str(prompt))
 
 
-def test_examples_are_drawn_as_in_eval(tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_examples_are_drawn_as_in_eval(learn: Any, tmp_path: Path) -> None:
     shown = tmp_path / "shown.jsonl"
     shown.write_text(json.dumps({"question": "What is two and two?", "answer": "e"}))
     drawn: dict[str, Any] = {"prompt": "few_shot", "num_fewshot": 1, "fewshot_data": str(shown)}
-    callback = EvaluationCallback(
-        "gsm8k", every=1, data=data(tmp_path), max_tokens=6, keep_best=False, **drawn
-    )
-    trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1}, callback=callback)
+    learn({"max_steps": 1}, task="gsm8k", max_tokens=6, keep_best=False, **drawn)
     asked = samples(tmp_path / "out" / "evaluation" / "step-000001")
     assert len(asked) == 5
     assert all("What is two and two?" in row["prompt"] for row in asked.values())
@@ -481,17 +431,17 @@ def test_an_option_that_does_not_fit_the_training_is_refused_before_its_first_st
     settings: dict[str, Any],
     options: dict[str, Any],
     said: str,
-    tiny_checkpoint: Path,
+    learn: Any,
     tmp_path: Path,
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        trained(tiny_checkpoint, tmp_path, settings={"max_steps": 1, **settings}, **options)
+        learn({"max_steps": 1, **settings}, **options)
     assert not (tmp_path / "out" / "train_log.json").exists()
 
 
-def test_a_log_that_is_none_is_named(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    trained(tiny_checkpoint, tmp_path, settings={**SAVED, "max_steps": 1})
+def test_a_log_that_is_none_is_named(learn: Any, tmp_path: Path) -> None:
+    learn({**SAVED, "max_steps": 1})
     for text in ("[", '{"step": 1}', '[{"step": 1}]'):
         (tmp_path / "out" / "train_log.json").write_text(text)
         with pytest.raises(DataError, match=r"train_log\.json isn't a train log.*move it away"):
-            trained(tiny_checkpoint, tmp_path, settings=SAVED, resume="checkpoint-1")
+            learn(SAVED, resume="checkpoint-1")

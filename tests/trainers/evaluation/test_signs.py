@@ -48,13 +48,22 @@ def answered(step: int, share: float, *, references: float = 0.1, count: int = 5
     return {**evaluated(step, 0.1, 1.0), "answers": {"motion": found}}
 
 
+def rewarded(
+    first: Sequence[float], second: Sequence[float], before: float, after: float
+) -> list[Entry]:
+    """Rewards of steps 1 to 4 and 5 to 8, and the accuracy at steps 4 and 8."""
+    return in_order(
+        *(logs(1, "reward", first), evaluated(4, before, 1.0)),
+        *(logs(5, "reward", second), evaluated(8, after, 1.0)),
+    )
+
+
 def in_order(*parts: Entry | list[Entry]) -> list[Entry]:
     """One entry a step, as the train log has them."""
     by_step: dict[int, Entry] = {}
     for entry in (one for part in parts for one in (part if isinstance(part, list) else [part])):
-        known = by_step.setdefault(
-            entry["step"], {"step": entry["step"], "logs": {}, "evaluation": {}, "warnings": []}
-        )
+        empty = {"step": entry["step"], "logs": {}, "evaluation": {}, "warnings": []}
+        known = by_step.setdefault(entry["step"], empty)
         known["logs"] |= entry["logs"]
         known["evaluation"] |= entry["evaluation"]
     return [by_step[step] for step in sorted(by_step)]
@@ -105,68 +114,23 @@ CASES: dict[str, tuple[list[Entry], set[str]]] = {
         {"format/game24", "accuracy/game24"},
     ),
     "reward rises while accuracy falls": (
-        in_order(
-            logs(1, "reward", LOW),
-            evaluated(4, 0.6, 1.0),
-            logs(5, "reward", HIGH),
-            evaluated(8, 0.4, 1.0),
-        ),
+        rewarded(LOW, HIGH, 0.6, 0.4),
         {"reward/motion", "accuracy/motion"},
     ),
     "reward rises while accuracy stays at 0": (
-        in_order(
-            logs(1, "reward", [2 * one for one in LOW]),
-            evaluated(4, 0.0, 1.0),
-            logs(5, "reward", [2 * one for one in HIGH]),
-            evaluated(8, 0.0, 1.0),
-        ),
+        rewarded([2 * value for value in LOW], [2 * value for value in HIGH], 0.0, 0.0),
         {"reward/motion"},
     ),
     "reward rises as accuracy leaves 0": (
-        in_order(
-            logs(1, "reward", [one - 0.4 for one in LOW]),
-            evaluated(4, 0.0, 1.0),
-            logs(5, "reward", LOW),
-            evaluated(8, 0.3, 1.0),
-        ),
+        rewarded([value - 0.4 for value in LOW], LOW, 0.0, 0.3),
         set(),
-    ),
-    "a reward above 1 too": (
-        in_order(
-            logs(1, "reward", [9 * one for one in LOW]),
-            evaluated(4, 0.6, 1.0),
-            logs(5, "reward", [9 * one for one in HIGH]),
-            evaluated(8, 0.4, 1.0),
-        ),
-        {"reward/motion", "accuracy/motion"},
     ),
     "a reward that rises within its scatter": (
-        in_order(
-            logs(1, "reward", NOISY_LOW),
-            evaluated(4, 0.6, 1.0),
-            logs(5, "reward", NOISY_HIGH),
-            evaluated(8, 0.4, 1.0),
-        ),
+        rewarded(NOISY_LOW, NOISY_HIGH, 0.6, 0.4),
         {"accuracy/motion"},
     ),
-    "reward and accuracy rise": (
-        in_order(
-            logs(1, "reward", LOW),
-            evaluated(4, 0.4, 1.0),
-            logs(5, "reward", HIGH),
-            evaluated(8, 0.8, 1.0),
-        ),
-        set(),
-    ),
-    "reward falls with accuracy": (
-        in_order(
-            logs(1, "reward", HIGH),
-            evaluated(4, 0.8, 1.0),
-            logs(5, "reward", LOW),
-            evaluated(8, 0.4, 1.0),
-        ),
-        {"accuracy/motion"},
-    ),
+    "reward and accuracy rise": (rewarded(LOW, HIGH, 0.4, 0.8), set()),
+    "reward falls with accuracy": (rewarded(HIGH, LOW, 0.8, 0.4), {"accuracy/motion"}),
     "a reward rises while accuracy stays": (
         in_order(
             logs(1, "rewards/brevity/mean", LOW),
@@ -180,12 +144,8 @@ CASES: dict[str, tuple[list[Entry], set[str]]] = {
     ),
     "rewards are held against the first task": (
         in_order(
-            logs(1, "reward", HIGH),
-            evaluated(4, 0.9, 1.0),
-            evaluated(4, 0.2, 1.0, task="game24"),
-            logs(5, "reward", HIGH),
-            evaluated(8, 0.9, 1.0),
-            evaluated(8, 0.2, 1.0, task="game24"),
+            rewarded(HIGH, HIGH, 0.9, 0.9),
+            *(evaluated(step, 0.2, 1.0, task="game24") for step in (4, 8)),
         ),
         set(),
     ),
@@ -345,70 +305,33 @@ def simulated(
     return entries
 
 
+def hack(reward: str, rise: Path, accuracy: Path, right: Path | None = None, **more: Any) -> Any:
+    """A training whose `reward` rises as accuracy changes, and that reward's name."""
+    rewards = {**({"right": right} if right else {}), reward: rise}
+    return {"accuracy": accuracy, "rewards": rewards, **more}, reward
+
+
 HACKS: dict[str, tuple[dict[str, Any], str]] = {
-    "brevity": (
-        {
-            "accuracy": (0.96, 0.03, 0.0),
-            "rewards": {"right": (0.9, 0.1, 0.0), "brevity": (0.3, 0.9, 0.98)},
-            "length": (100, 20, 2),
-        },
-        "brevity",
+    "brevity": hack(
+        *("brevity", (0.3, 0.9, 0.98), (0.96, 0.03, 0.0), (0.9, 0.1, 0.0)), length=(100, 20, 2)
     ),
-    "a slower brevity": (
-        {
-            "accuracy": (0.9, 0.8, 0.5),
-            "rewards": {"right": (0.8, 0.75, 0.5), "short": (0.1, 0.4, 0.9)},
-            "length": (100, 70, 30),
-        },
-        "short",
+    "a slower brevity": hack(
+        *("short", (0.1, 0.4, 0.9), (0.9, 0.8, 0.5), (0.8, 0.75, 0.5)), length=(100, 70, 30)
     ),
-    "copying the question": (
-        {"accuracy": (0.5, 0.3, 0.05), "rewards": {"overlap": (0.2, 0.6, 1.0)}},
-        "overlap",
+    "copying the question": hack("overlap", (0.2, 0.6, 1.0), (0.5, 0.3, 0.05)),
+    "format without answers": hack(
+        *("form", (0.1, 0.6, 1.0), (0.4, 0.38, 0.35), (0.4, 0.35, 0.35)), form=(0.1, 0.6, 1.0)
     ),
-    "format without answers": (
-        {
-            "accuracy": (0.4, 0.38, 0.35),
-            "rewards": {"right": (0.4, 0.35, 0.35), "form": (0.1, 0.6, 1.0)},
-            "form": (0.1, 0.6, 1.0),
-        },
-        "form",
+    "format, and no answer was ever right": hack(
+        "tags", (0.1, 0.5, 1.0), (0.0, 0.0, 0.0), form=(0.1, 0.5, 1.0)
     ),
-    "format, and no answer was ever right": (
-        {
-            "accuracy": (0.0, 0.0, 0.0),
-            "rewards": {"tags": (0.1, 0.5, 1.0)},
-            "form": (0.1, 0.5, 1.0),
-        },
-        "tags",
+    "one constant answer": hack("number", (0.5, 0.8, 1.0), (0.5, 0.2, 0.1), answer=(0.1, 0.6, 1.0)),
+    "a length that grows": hack(
+        *("effort", (0.1, 0.5, 0.9), (0.6, 0.58, 0.55), (0.6, 0.6, 0.6)), length=(100, 170, 290)
     ),
-    "one constant answer": (
-        {
-            "accuracy": (0.5, 0.2, 0.1),
-            "rewards": {"number": (0.5, 0.8, 1.0)},
-            "answer": (0.1, 0.6, 1.0),
-        },
-        "number",
-    ),
-    "a length that grows": (
-        {
-            "accuracy": (0.6, 0.58, 0.55),
-            "rewards": {"right": (0.6, 0.6, 0.6), "effort": (0.1, 0.5, 0.9)},
-            "length": (100, 170, 290),
-        },
-        "effort",
-    ),
-    "a leaked reference": (
-        {"accuracy": (0.4, 0.4, 0.4), "rewards": {"exact": (0.4, 0.8, 1.0)}},
-        "exact",
-    ),
-    "logged every five steps": (
-        {
-            "accuracy": (0.8, 0.4, 0.1),
-            "rewards": {"right": (0.8, 0.4, 0.1), "brevity": (0.1, 0.5, 1.0)},
-            "logging_steps": 5,
-        },
-        "brevity",
+    "a leaked reference": hack("exact", (0.4, 0.8, 1.0), (0.4, 0.4, 0.4)),
+    "logged every five steps": hack(
+        *("brevity", (0.1, 0.5, 1.0), (0.8, 0.4, 0.1), (0.8, 0.4, 0.1)), logging_steps=5
     ),
 }
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from rewardkit.trainers.objectives import (
+    EPS,
     History,
     Schedule,
     gated_rewards,
@@ -15,7 +16,6 @@ from rewardkit.trainers.objectives import (
     weight_at,
     zero_variance,
 )
-from tests.trainers.objectives.formulas import std_advantages
 
 pytestmark = pytest.mark.engines
 
@@ -24,6 +24,11 @@ NAN = math.nan
 
 def tensor(*values: float) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64)
+
+
+def std_advantages(rewards: torch.Tensor, group_size: int, *, eps: float = EPS) -> torch.Tensor:
+    """(r − mean) / (std + eps) over the group, (B,) (GRPO, Shao et al. 2024)."""
+    return momentum_advantages(rewards, group_size, history=None, momentum=0.0, eps=eps)[0]
 
 
 def close(got: torch.Tensor, expected: torch.Tensor) -> bool:

@@ -2,24 +2,27 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from rewardkit import Unavailable, load_task, load_verifier, trainers, verify_batch
+from rewardkit import load_task, load_verifier, trainers, verify_batch
 from rewardkit.errors import DataError, MissingExtra, UnknownName, UsageError
 from rewardkit.protocols import VerifierCallable
 from rewardkit.records import Sample
+from rewardkit.registry import resolve
 from rewardkit.trainers import reward_func, reward_funcs
-from rewardkit.verifiers.game24 import game24
-from rewardkit.verifiers.gsm8k import gsm8k_xml
-from rewardkit.verifiers.motion import motion
+from rewardkit.trainers.rewards.reward_functions import reward_name
+from rewardkit.verifiers.choice import Choice
+from rewardkit.verifiers.gsm8k import Gsm8k, gsm8k_xml
+from rewardkit.verifiers.math import Math
+from rewardkit.verifiers.motion import MotionAccuracy, motion
 from rewardkit.verifiers.r1_zero import R1ZeroFormat
 from rewardkit.verifiers.rubric import Rubric
 
@@ -50,14 +53,6 @@ def test_a_score_is_scaled_from_low_to_high() -> None:
     assert reward(completions, answer=["0.5", "4", "4"]) == [1.0, -1.0, -1.0]
 
 
-def test_rewards_are_the_scores_of_verify_batch() -> None:
-    completions = [RIGHT, "[Analysis] [ANSWER] (6.0), (7.5) [End]", "", "(6.0)"]
-    rewards = reward_func("motion", high=6.0)(completions, reference=[TARGETS] * 4)
-    verdicts = verify_batch("motion", completions, [TARGETS] * 4)
-    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-    assert rewards == pytest.approx([6 * score for score in scores], abs=1e-9)
-
-
 def test_an_unjudged_completion_has_no_reward() -> None:
     reward = reward_func("math")
     assert reward([r"\boxed{1}"] * 2, answer=["1", None]) == [1.0, None]
@@ -80,54 +75,6 @@ def test_conversational_completions_and_what_trl_adds() -> None:
         log_metric=lambda *_: None,
     )
     assert got == [1.0]
-
-
-class ThinkingTask:
-    """A task whose verifier crashes on text without a closing tag, as its perfect reply has."""
-
-    name = "thinking"
-
-    def sample(self, row: Mapping[str, object], index: int) -> Sample:
-        return Sample(str(row["answer"]))
-
-    def verifier(self, reading: str | None = None) -> VerifierCallable:
-        return after_thinking
-
-    def perfect(self, sample: Sample) -> str:
-        return f"<think>.</think>{sample.reference}"
-
-
-def after_thinking(text: str, sample: Sample) -> bool:
-    return text.split("</think>")[1] == sample.reference
-
-
-@pytest.mark.parametrize("low", [0.0, -1.0])
-def test_a_reply_that_crashes_the_verifier_pays_low(low: float) -> None:
-    replies = ["<think>4</think>4", "4", "<think>4</think>5"]
-    reward = reward_func(after_thinking, low=low)
-    assert reward(replies, answer=["4"] * 3) == [1.0, low, low]
-
-
-def test_a_reply_that_crashes_a_task_s_verifier_pays_nothing() -> None:
-    functions, _ = reward_funcs(ThinkingTask())  # type: ignore[arg-type]  # a part of a task
-    replies = ["<think>4</think>4", "4", "<think>4</think>5"]
-    assert functions[0](replies, answer=["4"] * 3) == [1.0, 0.0, 0.0]
-
-
-def test_a_verifier_that_crashes_on_the_control_text_too_judges_nothing() -> None:
-    def crashes_on_b(text: str, sample: Sample) -> bool:
-        return {"a": True}[sample.reference]
-
-    assert reward_func(crashes_on_b)(["x", "x"], answer=["a", "b"]) == [1.0, None]
-
-
-def test_an_unavailable_verifier_leaves_any_text_unjudged() -> None:
-    def asks_a_server(text: str, sample: Sample) -> bool:
-        if text == "unlucky":
-            raise Unavailable("the server can't be reached")
-        return True
-
-    assert reward_func(asks_a_server)(["lucky", "unlucky"], answer=["a", "a"]) == [1.0, None]
 
 
 def test_columns_are_left_as_they_are() -> None:
@@ -169,35 +116,6 @@ def test_columns_are_left_as_they_are() -> None:
 )
 def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected: object) -> None:
     assert names(task, **more) == expected
-
-
-@pytest.mark.parametrize(
-    ("task", "rubric", "completion", "columns"),
-    [
-        ("motion", motion, RIGHT, {"reference": TARGETS}),
-        ("motion", motion, "[Analysis] [ANSWER] (6.0) [End]", {"reference": TARGETS}),
-        (
-            "gsm8k_xml",
-            gsm8k_xml,
-            "<reasoning>\na\n</reasoning>\n<answer>\n72\n</answer>\nok",
-            {"answer": "so #### 72"},
-        ),
-        ("game24", game24, "8 - 7 = 1\nAnswer: (8 - 7) * 4 * 8", {"numbers": [4, 7, 8, 8]}),
-    ],
-)
-def test_the_weighted_sum_is_the_rubrics_reward(
-    task: str, rubric: Rubric, completion: str, columns: dict[str, Any]
-) -> None:
-    functions, weights = reward_funcs(task)
-    listed: dict[str, Any] = {name: [value] for name, value in columns.items()}
-    completions = [completion]
-    total: float = sum(
-        weight * (function(completions, **listed)[0] or 0.0)
-        for function, weight in zip(functions, weights, strict=True)
-    )
-    named = "gsm8k" if task == "gsm8k_xml" else task
-    sample = load_task(named).sample({"question": "(1), (2), (3), (4), (5)", **columns}, 0)
-    assert total == pytest.approx(rubric.reward(rubric(completion, sample)), abs=1e-9)
 
 
 def test_a_task_object_a_rubric_or_a_verifier_is_accepted() -> None:
@@ -245,12 +163,6 @@ def test_pickling_looks_into_no_module_that_imports_what_is_missing(
     assert pickle.loads(pickle.dumps(reward_funcs("gsm8k")[0]))
 
 
-def test_a_hostile_completion_is_wrong_in_time() -> None:
-    functions, _ = reward_funcs("math500", timeout=0.5)
-    rewards = functions[0]([r"\boxed{9^{9^{9^{9}}} + x}", r"\boxed{72}"], reference=["72", "72"])
-    assert rewards == [0.0, 1.0]
-
-
 def test_a_part_of_a_rubric_that_ran_out_of_time_is_0_and_the_others_stand() -> None:
     def hangs(text: str, sample: Sample) -> bool:
         while True:
@@ -290,13 +202,6 @@ def test_trls_asynchronous_trainer_calls_all_functions_at_once_with_less() -> No
     assert asyncio.run(scored()) == [[1.0, 0.0], [0.7, 0.0]]
 
 
-def test_an_async_verifier_is_awaited() -> None:
-    async def right(text: str, sample: Sample) -> bool:
-        return text == sample.reference
-
-    assert reward_func(right)(["a", "b"], answer=["a", "a"]) == [1.0, 0.0]
-
-
 @pytest.mark.parametrize(("low", "high"), [(1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
 def test_a_scale_that_is_not_finite_and_rising_is_an_error(low: float, high: float) -> None:
     with pytest.raises(UsageError, match="must be finite, and low lower"):
@@ -334,7 +239,10 @@ def test_errors_name_what_is_wrong() -> None:
 def test_rewards_import_neither_torch_nor_trl() -> None:
     code = """
 import sys
+from rewardkit.registry import resolve
 from rewardkit.trainers import reward_func, reward_funcs
+from rewardkit.trainers.rewards.reward_functions import reward_name
+from rewardkit.verifiers.choice import Choice
 reward_funcs("motion"), reward_func("math")
 assert not {"torch", "trl", "transformers", "sympy"} & set(sys.modules)
 """
@@ -353,3 +261,43 @@ def test_the_error_for_missing_libraries_says_what_to_install(
         _ = trainers.MomentumGRPOTrainer
     with pytest.raises(AttributeError, match="no attribute 'PPOTrainer'"):
         _ = trainers.PPOTrainer
+
+
+def longer(text: str, sample: Sample, *, least: int = 3) -> bool:
+    return len(text) >= least
+
+
+@pytest.mark.parametrize(
+    ("verifier", "name"),
+    [
+        ("math", "math"),
+        (longer, "longer"),
+        (functools.partial(longer, least=9), "longer_least_9"),
+        (lambda text, sample: True, "lambda"),
+        (MotionAccuracy(), "motion_accuracy"),
+        (Gsm8k(), "gsm8k"),
+        (Gsm8k(reading="boxed"), "gsm8k_reading_boxed"),
+        (Choice(reading="lenient"), "choice_reading_lenient"),
+        (load_verifier("math", require_simplified=True), "math_require_simplified_true"),
+        (motion, "accuracy_format"),
+    ],
+)
+def test_names_differ_between_verifiers_and_their_parameters(verifier: object, name: str) -> None:
+    assert reward_name(verifier) == name
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "game24", "motion"])
+def test_a_name_of_both_is_the_verifier_with_the_rows_of_the_task(name: str) -> None:
+    resolved = resolve(name)
+    assert resolved.verifier == load_verifier(name) == load_task(name).verifier()
+    assert resolved.task == load_task(name)
+
+
+def test_a_name_of_one_kind_is_that() -> None:
+    assert (resolve("math").verifier, resolve("math").task) == (Math(), None)
+    assert resolve("hendrycks_math").verifier == Math()
+    assert resolve("gsm8k", "xml").verifier == load_verifier("gsm8k", reading="xml")
+    assert resolve("gsm8k", marker="A:").verifier == load_verifier("gsm8k", marker="A:")
+    with pytest.raises(UnknownName, match="did you mean 'motion'"):
+        resolve("motoin")
+    assert resolve("gsm8k_xml").verifier is gsm8k_xml

@@ -13,7 +13,6 @@ import torch
 from transformers import AutoTokenizer
 
 from rewardkit import Bounded, Sample, Span, Verdict
-from rewardkit.errors import UnknownName, UsageError
 from rewardkit.trainers import reward_func
 from rewardkit.trainers.rewards.token_rewards import tokens_of_spans
 from tests.trainers.tiny_training import MomentumGRPOTrainer, RecipeGRPOTrainer, trainer
@@ -122,28 +121,3 @@ def test_a_weight_of_nothing_trains_as_without_spans(
     weights = [next(iter(one.model.parameters())) for one in (plain, spans, paid)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
-
-
-@pytest.mark.parametrize(
-    ("rewards", "more", "error", "words"),
-    [
-        ([reward_func(Vowels())], {"span_weights": {"vowel": 1.0}}, UnknownName, "'vowels'"),
-        ([len], {"span_weights": {"len": 1.0}}, UsageError, "reward_func"),
-        (
-            [reward_func(Vowels())],
-            {"span_weights": {"vowels": 1.0}, "skip_silent_groups": True},
-            UsageError,
-            "skip_silent_groups",
-        ),
-    ],
-)
-def test_what_has_no_spans_is_refused(
-    tiny_checkpoint: Path,
-    tmp_path: Path,
-    rewards: Any,
-    more: dict[str, Any],
-    error: type[Exception],
-    words: str,
-) -> None:
-    with pytest.raises(error, match=words):
-        trainer(tiny_checkpoint, tmp_path, rewards, of=RecipeGRPOTrainer, **more)
