@@ -30,7 +30,7 @@ def test_without_a_token_another_host_s_name_is_refused(host: str) -> None:
         assert "start it with --token-file" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:8000", "LOCALHOST", "[::1]:8000"])
+@pytest.mark.parametrize("host", ["127.8.9.1", "localhost:8000", "LOCALHOST", "[::1]:8000"])
 def test_this_machine_s_names_are_answered(host: str) -> None:
     assert client().post("/rm", json=BODY, headers={"Host": host}).json() == 1.0
 

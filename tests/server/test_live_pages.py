@@ -35,20 +35,21 @@ def view(folder: Path) -> TestClient:
     return TestClient(create_view(folder), base_url="http://127.0.0.1:8001")
 
 
-def running_run(folder: Path) -> Path:
-    """A run of 8 completions with one right and one wrong."""
+def running_run(folder: Path, *, model: str = "<b>m</b>", wrong: int = 1) -> Path:
+    """A run of 8 completions with one right, and `wrong` wrong ones."""
     folder.mkdir(parents=True)
     run = RunFolder(folder)
-    run.append([row("1", task="sums"), row("2", task="sums", correct=False)])
-    run.write_record(
-        {
-            "tasks": {"sums": {"samples": 8, "num_samples": 1}},
-            "sessions": RUNNING,
-            "started": RUNNING[0]["started"],
-            "settings": {"model": "<b>m</b>"},
-        }
-    )
+    run.append([row(str(n), task="sums", correct=n == 1) for n in range(1, 2 + wrong)])
+    tasks = {"sums": {"samples": 8, "num_samples": 1}}
+    settings = {"model": model}
+    start = {"sessions": RUNNING, "started": RUNNING[0]["started"]}
+    run.write_record({"tasks": tasks, "settings": settings, **start})
     return folder
+
+
+def address_of(pages: TestClient) -> str:
+    """The address of the first run in the table."""
+    return pages.get("/").text.partition('href="')[2].partition('"')[0]
 
 
 def test_the_table_shows_a_finished_and_a_running_run(tmp_path: Path) -> None:
@@ -56,12 +57,8 @@ def test_the_table_shows_a_finished_and_a_running_run(tmp_path: Path) -> None:
     running_run(tmp_path / "b" / "part")
     page = view(tmp_path).get("/")
     assert page.status_code == 200
-    assert "a/whole" in page.text
-    assert "b/part" in page.text
-    assert "2 of 8" in page.text
-    assert "50.0%" in page.text
-    assert "running" in page.text
-    assert "2026-01-02 03:04" in page.text
+    for shown in ("a/whole", "b/part", "2 of 8", "50.0%", "running", "2026-01-02 03:04"):
+        assert shown in page.text
     assert "&lt;b&gt;m&lt;/b&gt;" in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert page.text.count("<script") == 1
@@ -133,7 +130,7 @@ def test_a_report_is_rendered_again_only_when_its_folder_changed(
 
     monkeypatch.setattr(live_pages, "render", counted)
     pages = view(tmp_path)
-    address = pages.get("/").text.partition('href="')[2].partition('"')[0]
+    address = address_of(pages)
     first, second = pages.get(address), pages.get(address)
     assert first.status_code == second.status_code == 200, first.text
     assert "connect-src 'self'" in first.headers["content-security-policy"]
@@ -150,35 +147,40 @@ def test_a_report_is_rendered_again_only_when_its_folder_changed(
     assert len(rendered) == 2
 
 
+SETTINGS = {"task": "gsm8k", "trainer": {"max_steps": 9}}
+SESSION = {**RUNNING[0], "model": "m"}
+METRIC = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
+
+
+def write_record(folder: Path, settings: object, session: object, entry: dict[str, Any]) -> None:
+    """Write the record and the log of a training at step 3."""
+    record = {"format": 1, "fingerprint": {"settings": settings}, "sessions": [session]}
+    (folder / "training.json").write_text(json.dumps(record))
+    log = [{"step": 3, "logs": {}, "evaluation": {}, "warnings": [], **entry}]
+    (folder / "train_log.json").write_text(json.dumps(log))
+
+
 def test_a_training_is_one_row_with_its_steps_and_last_accuracy(tmp_path: Path) -> None:
     folder = tmp_path / "learnt"
     write_run(folder / "evaluation" / "step-000001", [row("1")])
-    metric = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
-    log = [{"step": 3, "logs": {}, "evaluation": {"gsm8k": {"accuracy": metric}}, "warnings": []}]
-    (folder / "train_log.json").write_text(json.dumps(log))
-    settings = {"task": "gsm8k", "trainer": {"max_steps": 9}}
-    record = {"fingerprint": {"settings": settings}, "sessions": [{**RUNNING[0], "model": "m"}]}
-    (folder / "training.json").write_text(json.dumps({"format": 1, **record}))
+    write_record(folder, SETTINGS, SESSION, {"evaluation": {"gsm8k": {"accuracy": METRIC}}})
     pages = view(tmp_path)
     text = pages.get("/").text
     assert text.count("<tr>") == 2
-    assert "gsm8k, training" in text
-    assert "3 of 9" in text
-    assert "25.0%" in text
-    address = text.partition('href="')[2].partition('"')[0]
-    assert pages.get(address).status_code == 200
+    for shown in ("gsm8k, training", "3 of 9", "25.0%"):
+        assert shown in text
+    assert pages.get(address_of(pages)).status_code == 200
 
 
 def test_the_training_of_a_script_is_one_row_by_its_log_alone(tmp_path: Path) -> None:
     folder = write_training(tmp_path / "learnt", two_steps())
     write_run(folder / "evaluation" / "step-000000", [row("1")])
-    metric = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
     link = "http://127.0.0.1:8001/runs/0#samples?sort=accuracy"
     log: list[dict[str, Any]] = [
         {
             "step": 0,
             "logs": {},
-            "evaluation": {"gsm8k": {"accuracy": metric}},
+            "evaluation": {"gsm8k": {"accuracy": METRIC}},
             "warnings": [],
             "training": {"model": "tiny", "max_steps": 4, "started": "2026-01-02T03:04:05+00:00"},
         },
@@ -216,15 +218,9 @@ def test_a_damaged_run_is_a_row_that_says_so_and_hides_no_other(tmp_path: Path) 
     (tmp_path / "worse" / "training.json").write_text('{"format": 1}')
     pages = view(tmp_path)
     text = pages.get("/").text
-    assert text.count("unreadable") == 2
-    assert "good" in text
+    assert (text.count("unreadable"), "good" in text) == (2, True)
     for part in text.split('href="')[1:]:
         assert pages.get(part.partition('"')[0]).status_code in (200, 503)
-
-
-SETTINGS = {"task": "gsm8k", "trainer": {"max_steps": 9}}
-SESSION = {**RUNNING[0], "model": "m"}
-METRIC = {"value": 0.25, "low": 0.1, "high": 0.5, "count": 4}
 
 
 @pytest.mark.parametrize(
@@ -248,12 +244,8 @@ def test_a_damaged_training_hides_no_other_run(
     tmp_path: Path, settings: object, session: object, entry: dict[str, Any]
 ) -> None:
     write_run(tmp_path / "good", [row("1")])
-    folder = tmp_path / "learnt"
-    folder.mkdir()
-    record = {"format": 1, "fingerprint": {"settings": settings}, "sessions": [session]}
-    (folder / "training.json").write_text(json.dumps(record))
-    log = [{"step": 3, "logs": {}, "evaluation": {}, "warnings": [], **entry}]
-    (folder / "train_log.json").write_text(json.dumps(log))
+    (tmp_path / "learnt").mkdir()
+    write_record(tmp_path / "learnt", settings, session, entry)
     page = view(tmp_path).get("/")
     assert page.status_code == 200
     assert "unreadable" in page.text
@@ -313,10 +305,6 @@ def test_links_lead_nowhere_outside_and_an_empty_folder_has_a_page(tmp_path: Pat
 def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="isn't a folder"):
         create_view(tmp_path / "none")
-
-
-def address_of(pages: TestClient) -> str:
-    return pages.get("/").text.partition('href="')[2].partition('"')[0]
 
 
 def note_on(key: str, note: str = "", *tags: str, run: str = "run") -> dict[str, object]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.results.documents import read_notes
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.server import live_pages
 from tests.harness.report.chromium import Browser
+from tests.server.process import served
+from tests.server.test_live_pages import running_run
 from tests.support.runs import row, write_run
 
 pytestmark = pytest.mark.browser
@@ -26,17 +25,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     write_run(tmp_path / "gsm8k-a-rather-long-name-of-a-model-0123abcd", [row("1"), row("2")])
-    folder = tmp_path / "sums"
-    folder.mkdir()
-    RunFolder(folder).append([row("1", task="sums")])
-    RunFolder(folder).write_record(
-        {
-            "tasks": {"sums": {"samples": 8, "num_samples": 1}},
-            "sessions": [{"started": "2026-01-02T03:04:05+00:00", "ended": None}],
-            "started": "2026-01-02T03:04:05+00:00",
-            "settings": {"model": "<script>alert(1)</script>"},
-        }
-    )
+    running_run(tmp_path / "sums", model="<script>alert(1)</script>", wrong=0)
     return tmp_path
 
 
@@ -124,18 +113,10 @@ def report(runs: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> Ite
     """The address of the running run's report, from a server in a thread."""
     monkeypatch.setattr(live_pages, "REPORT_SECONDS", 0.2)
     monkeypatch.setattr(live_pages, "LOOK_SECONDS", -1.0)
-    config = uvicorn.Config(live_pages.create_view(runs), port=0, log_level="warning", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
     run = next(run for run in live_pages.LivePages(runs).runs() if run.name == "sums")
-    yield f"http://127.0.0.1:{port}/runs/{run.identifier}"
-    browser.send("Page.navigate", url="about:blank")  # or the page asks on
-    server.should_exit = True
-    thread.join()
+    with served(live_pages.create_view(runs)) as address:
+        yield f"{address}/runs/{run.identifier}"
+        browser.send("Page.navigate", url="about:blank")  # or the page asks on
 
 
 def open_report(browser: Browser, address: str) -> None:

@@ -25,165 +25,122 @@ SECONDS = 20.0
 UNFINISHED = ("random bytes", "broken head", "odd encodings", "body that ends early")
 """Kinds of requests whose end a server can only tell when the client stops sending."""
 
-Values = str | int | float | bool | None | list[Any] | dict[str, Any]
+PIECES = ["\\boxed{", "}", "\\frac", "5", "#### ", "<answer>", "</answer>", "\ud800", "\x00", "𝕏"]
+PIECES += ["^", "{", "(", "9" * 50, "<|im_end|>", " " * 99, "\\sqrt", "</think>", "-"]
+"""What a text is made of."""
+
+FIELDS = "verifier items completion reference columns parameters timeout query prompts labels"
+FIELDS += " response label content answer question"
+PARAMETERS = "reading tolerance units percent thinking self name"
+NUMBERS = (0, -1, 10**40, 1e308, float("nan"), float("inf"))
+ENCODINGS = ("utf-16", "utf-32", "utf-8-sig", "utf-7", "utf-16-le")
+HEADERS = [b"Content-Encoding: gzip", b"Content-Type: image/png", b"Transfer-Encoding: chunked"]
+HEADERS += [b"Content-Type: text/plain; charset=\xff", b"Expect: 100-continue", b"Host: [::1"]
+FILLINGS = (b"[", b"{},", b'"a",', b"9", b"\xff", b'{"a":', b'\\"')
+LINES = [b"GET /health HTTP/1.1", b"POST /rm/math HTTP/9.9", b"GET /\xff\xfe HTTP/1.1"]
+LINES += [b"GET /%ff%00 HTTP/1.1", b"GET http://[::1 HTTP/1.1", b"\x16\x03\x01", b"PRI * HTTP/2.0"]
+BROKEN = [b"Content-Length: -1", b"Content-Length: 99999999999999", b"A" * 70_000, b"a: \x00"]
+BROKEN += [b"Host: [::1", b"Authorization: Bearer \xff", b": a", b"Upgrade: websocket"]
+METHODS = ("GET", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "PATCH", "X")
+ROUTES = (*PATHS, "/rm/" + "a" * 3000, "//", "/token//rm", "/../etc", "/%2e")
+HOSTS = ("127.0.0.1", "[::1", "localhost:99999", "", "a:b", "[::1]:a")
 
 
 class Requests:
-    """Random malformed requests; `slow` marks those that are sent in pieces."""
+    """Random malformed requests, by kind; a request in several pieces is sent slowly."""
 
-    def __init__(self, random_numbers: random.Random) -> None:
-        self._random = random_numbers
+    def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
         self.kinds: dict[str, Callable[[], list[bytes]]] = {
             "random bytes": lambda: [self._bytes(400)],
             "broken head": self._broken_head,
             "random body": lambda: [self._post(self._bytes(400))],
             "mutated body": self._mutated,
-            "fields that don't fit": lambda: [self._post(self._json(self._object()))],
-            "odd texts": lambda: [self._post(self._json(self._plausible()))],
+            "fields that don't fit": lambda: [self._post(json.dumps(self._object()).encode())],
+            "odd texts": lambda: [self._plausible()],
             "odd parameters": self._odd_parameters,
             "odd encodings": self._odd_encodings,
             "large body": self._large,
             "wrong method or path": self._wrong_route,
-            "body that ends early": self._short_body,
-            "slow client": self._slow,
+            "body that ends early": lambda: self._cut(1)[:1],
+            "slow client": lambda: self._cut(4),
         }
 
     def _post(self, body: bytes, headers: bytes = b"", path: str = "") -> bytes:
-        path = path or self._random.choice(PATHS)
-        kind = self._random.choices(("application/json", "text/plain"), (9, 1))[0]
-        host = self._random.choices(("127.0.0.1", "a"), (9, 1))[0]
+        path = path or self._draw.choice(PATHS)
+        kind = self._draw.choices(("application/json", "text/plain"), (9, 1))[0]
+        host = self._draw.choices(("127.0.0.1", "a"), (9, 1))[0]
         head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n"
         head += f"Content-Length: {len(body)}\r\n"
         return head.encode() + headers + b"Connection: close\r\n\r\n" + body
 
     def _bytes(self, longest: int) -> bytes:
-        return self._random.randbytes(self._random.randrange(longest))
-
-    def _json(self, value: object) -> bytes:
-        return json.dumps(value).encode()
+        return self._draw.randbytes(self._draw.randrange(longest))
 
     def _text(self) -> str:
-        pieces = [
-            "\\boxed{",
-            "}",
-            "\\frac",
-            "5",
-            "#### ",
-            "<answer>",
-            "</answer>",
-            "\ud800",
-            "\x00",
-        ]
-        pieces += ["𝕏", "^", "{", "(", "9" * 50, "<|im_end|>", " " * 99, "\\sqrt", "</think>", "-"]
-        return "".join(self._random.choices(pieces, k=self._random.randrange(12)))
+        return "".join(self._draw.choices(PIECES, k=self._draw.randrange(12)))
 
-    def _value(self, depth: int = 0) -> Values:
-        kind = self._random.randrange(9 if depth < 4 else 7)
+    def _value(self, depth: int = 0) -> Any:
+        kind = self._draw.randrange(9 if depth < 4 else 7)
         if kind < 7:
-            number = self._random.choice((0, -1, 10**40, 1e308, float("nan"), float("inf")))
-            return (None, True, number, self._text(), "", [], {})[kind]
+            return (None, True, self._draw.choice(NUMBERS), self._text(), "", [], {})[kind]
         if kind == 7:
-            return [self._value(depth + 1) for _ in range(self._random.randrange(4))]
+            return [self._value(depth + 1) for _ in range(self._draw.randrange(4))]
         return self._object(depth + 1)
 
     def _object(self, depth: int = 0) -> dict[str, Any]:
-        names = ["verifier", "items", "completion", "reference", "columns", "parameters", "timeout"]
-        names += ["query", "prompts", "labels", "response", "label", "content", "answer"]
-        names += ["question", self._text()]
-        chosen = self._random.choices(names, k=self._random.randrange(6))
-        return {name: self._value(depth) for name in chosen}
+        names = self._draw.choices([*FIELDS.split(), self._text()], k=self._draw.randrange(6))
+        return {name: self._value(depth) for name in names}
 
-    def _plausible(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         """Fields of every route, with odd values."""
         text = self._text
         items = [{"completion": text(), "reference": text(), "columns": self._object()}]
-        return {
-            "response": text(),
-            "label": self._value(),
-            "query": [text()],
-            "prompts": [text()],
-            "labels": [self._value()],
-        } | self._random.choice(({}, {"verifier": "math", "items": items}))
+        fields = {"response": text(), "label": self._value(), "query": [text()]}
+        fields |= {"prompts": [text()], "labels": [self._value()]}
+        return fields | self._draw.choice(({}, {"verifier": "math", "items": items}))
+
+    def _plausible(self) -> bytes:
+        return self._post(json.dumps(self._fields()).encode())
 
     def _odd_parameters(self) -> list[bytes]:
-        names = [
-            "reading",
-            "tolerance",
-            "units",
-            "percent",
-            "thinking",
-            "self",
-            "name",
-            self._text(),
-        ]
+        name = self._draw.choice([*PARAMETERS.split(), self._text()])
         body = {
-            "verifier": self._random.choice(("math", "gsm8k", "regex", "motion", self._text())),
-            "parameters": {self._random.choice(names): self._value()},
+            "verifier": self._draw.choice(("math", "gsm8k", "regex", "motion", self._text())),
+            "parameters": {name: self._value()},
             "items": [{"completion": self._text(), "reference": self._text()}],
         }
-        return [self._post(self._json(body), path="/v1/score")]
+        return [self._post(json.dumps(body).encode(), path="/v1/score")]
 
     def _mutated(self) -> list[bytes]:
-        body = bytearray(self._json(self._plausible()))
-        for _ in range(self._random.randrange(1, 5)):
-            body[self._random.randrange(len(body))] = self._random.randrange(256)
+        body = bytearray(json.dumps(self._fields()).encode())
+        for _ in range(self._draw.randrange(1, 5)):
+            body[self._draw.randrange(len(body))] = self._draw.randrange(256)
         return [self._post(bytes(body))]
 
     def _odd_encodings(self) -> list[bytes]:
-        encoding = self._random.choice(("utf-16", "utf-32", "utf-8-sig", "utf-7", "utf-16-le"))
-        body = json.dumps(self._plausible()).encode(encoding)
-        names = [
-            b"Content-Encoding: gzip",
-            b"Content-Type: image/png",
-            b"Transfer-Encoding: chunked",
-        ]
-        names += [b"Content-Type: text/plain; charset=\xff", b"Expect: 100-continue", b"Host: [::1"]
-        return [self._post(body, self._random.choice(names) + b"\r\n")]
+        body = json.dumps(self._fields()).encode(self._draw.choice(ENCODINGS))
+        return [self._post(body, self._draw.choice(HEADERS) + b"\r\n")]
 
     def _large(self) -> list[bytes]:
-        size = self._random.choice((10**5, 10**6, 3 * 10**6))
-        filling = self._random.choice((b"[", b"{},", b'"a",', b"9", b"\xff", b'{"a":', b'\\"'))
-        end = self._random.choice((b"", b"]"))
-        return [self._post(b"[" + filling * (size // len(filling)) + end)]
+        filling = self._draw.choice(FILLINGS)
+        count = self._draw.choice((10**5, 10**6, 3 * 10**6)) // len(filling)
+        return [self._post(b"[" + filling * count + self._draw.choice((b"", b"]")))]
 
     def _broken_head(self) -> list[bytes]:
-        lines = [b"GET /health HTTP/1.1", b"POST /rm/math HTTP/9.9", b"GET /\xff\xfe HTTP/1.1"]
-        lines += [
-            b"GET /%ff%00 HTTP/1.1",
-            b"GET http://[::1 HTTP/1.1",
-            b"\x16\x03\x01",
-            b"PRI * HTTP/2.0",
-        ]
-        headers = [
-            b"Content-Length: -1",
-            b"Content-Length: 99999999999999",
-            b"A" * 70_000,
-            b"a: \x00",
-        ]
-        headers += [b"Host: [::1", b"Authorization: Bearer \xff", b": a", b"Upgrade: websocket"]
-        head = [self._random.choice(lines), *self._random.choices(headers, k=2)]
+        head = [self._draw.choice(LINES), *self._draw.choices(BROKEN, k=2)]
         return [b"\r\n".join(head) + b"\r\n\r\n" + self._bytes(40)]
 
     def _wrong_route(self) -> list[bytes]:
-        method = self._random.choice(
-            ("GET", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "PATCH", "X")
-        )
-        path = self._random.choice(
-            (*PATHS, "/rm/" + "a" * 3000, "//", "/token//rm", "/../etc", "/%2e")
-        )
-        host = self._random.choice(("127.0.0.1", "[::1", "localhost:99999", "", "a:b", "[::1]:a"))
-        host_line = f"Host: {host}\r\nConnection: close\r\n\r\n"
-        path = self._random.choice((path, "/global_config_dict_yaml"))
-        return [f"{method} {path} HTTP/1.1\r\n{host_line}".encode()]
+        method, path = self._draw.choice(METHODS), self._draw.choice(ROUTES)
+        host = f"Host: {self._draw.choice(HOSTS)}\r\nConnection: close\r\n\r\n"
+        return [f"{method} {path} HTTP/1.1\r\n{host}".encode()]
 
-    def _short_body(self) -> list[bytes]:
-        whole = self._post(self._json(self._plausible()))
-        return [whole[: self._random.randrange(len(whole))]]
-
-    def _slow(self) -> list[bytes]:
-        whole = self._post(self._json(self._plausible()))
-        places = sorted(self._random.choices(range(len(whole)), k=4))
-        return [whole[a:b] for a, b in zip([0, *places], [*places, len(whole)], strict=True)]
+    def _cut(self, places: int) -> list[bytes]:
+        """A request cut at random places."""
+        whole = self._plausible()
+        ends = sorted(self._draw.choices(range(len(whole)), k=places))
+        return [whole[a:b] for a, b in zip([0, *ends], [*ends, len(whole)], strict=True)]
 
 
 def send(

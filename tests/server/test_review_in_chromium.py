@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from rewardkit.curate import Curated, Finding
 from rewardkit.curate.problems import CuratedProblem
 from rewardkit.curate.references import DECISIONS, Suspect, read_decisions
 from rewardkit.server.review import create_review
 from tests.harness.report.chromium import Browser
+from tests.server.process import served
 
 pytestmark = pytest.mark.browser
 
@@ -38,15 +36,8 @@ def curated(tmp_path: Path) -> Curated:
 
 @pytest.fixture
 def address(curated: Curated) -> Iterator[str]:
-    config = uvicorn.Config(create_review(curated), port=0, log_level="warning", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
+    with served(create_review(curated)) as address:
+        yield f"{address}/"
 
 
 def test_a_person_decides_by_keyboard_and_finds_the_decisions_again(

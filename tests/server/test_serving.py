@@ -6,7 +6,6 @@ import itertools
 import pickle
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from rewardkit.cli.serve import parameters_of
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.frameworks.client import NoVerdicts, RemoteVerifier, remote
 from rewardkit.records import Sample, Verdict
-from rewardkit.server.access import is_loopback, read_token
+from rewardkit.server.access import read_token
 from tests.server.process import end_server, start_server
 from tests.support.commands import rewardkit as rewardkit_command
 
@@ -29,12 +28,12 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server on a free port, and its address."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server on a free port."""
     token = tmp_path_factory.mktemp("server") / "token"
     token.write_text(f"{TOKEN}\n")
     address, process = start_server("--verifier", "math", "--token-file", str(token))
-    yield address, process
+    yield address
     rest = end_server(process)
     assert process.returncode in (0, -signal.SIGTERM, 143)
     assert "Traceback" not in rest
@@ -45,33 +44,30 @@ def asking(address: str) -> RemoteVerifier:
     return remote(address, verifier="math", token=TOKEN)
 
 
-def test_the_verdicts_are_those_of_verify_batch(server: tuple[str, subprocess.Popen[str]]) -> None:
+def test_the_verdicts_are_those_of_verify_batch(server: str) -> None:
     completions = [r"\boxed{1/2}", "none", r"\boxed{7}", r"\boxed{5}"] * 100
     references = ["0.5", "0.5", "4", ""] * 100
-    assert asking(server[0]).verify_batch(completions, references) == rewardkit.verify_batch(
+    assert asking(server).verify_batch(completions, references) == rewardkit.verify_batch(
         "math", completions, references
     )
-
-
-def test_a_remote_verifier_is_a_verifier(server: tuple[str, subprocess.Popen[str]]) -> None:
-    verdict = rewardkit.verify(asking(server[0]), r"\boxed{1/2}", "0.5", timeout=1e-9)
+    verdict = rewardkit.verify(asking(server), r"\boxed{1/2}", "0.5", timeout=1e-9)
     assert verdict.correct is True  # the wait for a server is not the verifier's own time
 
 
 def test_the_next_server_answers_for_one_that_is_gone(
-    server: tuple[str, subprocess.Popen[str]],
+    server: str,
 ) -> None:
-    verifier = remote(NOWHERE, server[0], verifier="math", token=TOKEN)
+    verifier = remote(NOWHERE, server, verifier="math", token=TOKEN)
     assert verifier(r"\boxed{5}", Sample("5")).correct is True
 
 
 def test_a_refused_request_is_an_error_that_names_the_cause(
-    server: tuple[str, subprocess.Popen[str]],
+    server: str,
 ) -> None:
     with pytest.raises(UsageError, match="did you mean 'math'"):
-        remote(server[0], verifier="mat", token=TOKEN).verify_batch(["a"], ["b"])
+        remote(server, verifier="mat", token=TOKEN).verify_batch(["a"], ["b"])
     with pytest.raises(UsageError, match="the token is missing or wrong"):
-        remote(server[0], verifier="math").verify_batch(["a"], ["b"])
+        remote(server, verifier="math").verify_batch(["a"], ["b"])
 
 
 def test_what_no_server_answers_is_unjudged(caplog: pytest.LogCaptureFixture) -> None:
@@ -149,9 +145,8 @@ def test_a_remote_verifier_is_picklable_and_keeps_its_token_to_itself() -> None:
     assert TOKEN not in repr(verifier)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "node7"])
-def test_another_address_needs_a_token(host: str) -> None:
-    refused = rewardkit_command("serve", "--host", host, "--port", 0)
+def test_an_address_that_others_reach_needs_a_token() -> None:
+    refused = rewardkit_command("serve", "--host", "0.0.0.0", "--port", 0)
     assert refused.status == 2
     assert "--token-file" in refused.err
 
@@ -164,22 +159,6 @@ def test_a_server_s_verifiers_have_parameters() -> None:
         parameters_of(["math", "gsm8k"], {"reading": "xml"})
     with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
         parameters_of(["math", "gsm8k"], {"gms8k.reading": "xml"})
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.9.1", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("10.0.0.1", False),
-        ("node7", False),
-    ],
-)
-def test_loopback(host: str, loopback: bool) -> None:
-    assert is_loopback(host) is loopback
 
 
 @pytest.mark.parametrize("content", [None, b"", b" \n", b"\xff\xfe"])

@@ -55,40 +55,27 @@ def rows_file(path: Path, rows: list[dict[str, Any]]) -> str:
 
 def test_a_recipe_trains_evaluates_saves_and_resumes(tiny_checkpoint: Path, tmp_path: Path) -> None:
     settings = {**TINY, "evaluation.every": 1, "evaluation.limit": 2, "evaluation.max_tokens": 6}
-    model, reporter = str(tiny_checkpoint), RecordingReporter()
+    reporter = RecordingReporter()
     whole = train(
         "game24-sft",
-        model=model,
+        model=tiny_checkpoint,
         settings=settings,
-        output_dir=str(tmp_path / "whole"),
+        output_dir=tmp_path / "whole",
         reporter=reporter,
     )
     assert (whole.steps, [step for step, _ in whole.evaluations]) == (2, [0, 1, 2])
     assert all("loss" in logs and "reward_share" not in logs for logs in reporter.logs)
     for name in ("train_log.json", "eval_curve.png", "best.json", "training.json"):
         assert (whole.output_dir / name).exists(), name
-    halved = train(
-        "game24-sft",
-        model=model,
-        settings={**TINY, "lr_scheduler_type": "constant", "max_steps": 1, "save_steps": 1},
-        output_dir=str(tmp_path / "halved"),
-    )
-    resumed = train(
-        "game24-sft",
-        model=model,
-        settings={**TINY, "lr_scheduler_type": "constant", "save_steps": 1},
-        output_dir=str(tmp_path / "halved"),
-        resume=True,
-    )
-    assert (halved.steps, resumed.steps) == (1, 2)
+
+    def halved(*, resume: bool = False, **changed: object) -> int:
+        constant = {"lr_scheduler_type": "constant", "save_steps": 1}
+        given = {"settings": {**TINY, **constant, **changed}, "output_dir": tmp_path / "halved"}
+        return train("game24-sft", model=tiny_checkpoint, resume=resume, **given).steps  # type: ignore[arg-type]
+
+    assert (halved(max_steps=1), halved(resume=True)) == (1, 2)
     with pytest.raises(RewardkitError, match="trained with sft.learning_rate 0.001, and now"):
-        train(
-            "game24-sft",
-            model=model,
-            settings={**TINY, "learning_rate": 1e-4, "max_steps": 3},
-            output_dir=str(tmp_path / "halved"),
-            resume=True,
-        )
+        halved(resume=True, learning_rate=1e-4, max_steps=3)
 
 
 @pytest.mark.parametrize("chat", [True, False])
@@ -142,8 +129,6 @@ def test_completions_that_cannot_be_learnt_are_refused(
 
 
 ERRORS: list[tuple[dict[str, object], str]] = [
-    ({"learning_rat": 1}, "did you mean 'learning_rate'?"),
-    ({"sft.learning_rate": "fast"}, "sft.learning_rate is 'fast'; it must be a number"),
     ({"beta": 0.1}, "no setting"),
     ({"loss_type": "grpo"}, "it must be one of nll, dft"),
     ({"data.long": 2}, "data.long is 2; it must be from 0 to 1"),
@@ -151,7 +136,6 @@ ERRORS: list[tuple[dict[str, object], str]] = [
     ({"momentum.m0": 0.1}, 'trainer is "sft", which has no [momentum]'),
     ({"skip_silent_groups": True}, 'trainer is "sft", which has no groups'),
     ({"max_total_length": 3}, "every prompt with its completion has more than 3 tokens"),
-    ({"completion_only_loss": "yes"}, "true or false"),
 ]
 
 

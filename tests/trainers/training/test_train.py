@@ -22,7 +22,13 @@ from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.protocols import Message
 from rewardkit.server.live_pages import is_locked
-from rewardkit.trainers import EvaluationCallback, reward_func, reward_funcs, train
+from rewardkit.trainers import (
+    EvaluationCallback,
+    TrainingResult,
+    reward_func,
+    reward_funcs,
+    train,
+)
 from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.training_folder import checkpoints
 from rewardkit.trainers.training.training_plan import TrainOptions, longest_evaluated, plan_training
@@ -62,6 +68,20 @@ def gsm8k(tmp_path_factory: pytest.TempPathFactory) -> str:
 def tiny(recipe: str, **settings: object) -> dict[str, object]:
     short = {"prompt": "motion_short"} if recipe == "motion" else {}
     return {**TINY, **short, **{name.replace("__", "."): value for name, value in settings.items()}}
+
+
+def learn(
+    recipe: str, model: Path, output: Path, reporter: Reporter | None = None, **settings: Any
+) -> TrainingResult:
+    options = {name: settings.pop(name) for name in ("data", "resume") if name in settings}
+    return train(
+        recipe,
+        model=model,
+        settings=tiny(recipe, **settings),
+        output_dir=output,
+        reporter=reporter,
+        **options,
+    )
 
 
 class RecordingReporter(Reporter):
@@ -148,9 +168,7 @@ def weights(folder: Path) -> bytes:
 def test_the_final_model_has_the_prompts_of_the_first(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    found = train(
-        "motion", model=str(tiny_checkpoint), settings=tiny("motion"), output_dir=str(tmp_path)
-    )
+    found = learn("motion", tiny_checkpoint, tmp_path)
     messages = [Message("system", "Be brief."), Message("user", "Half of 48 + 24,\nin  miles?")]
     before, after = map(tokenization.load, (tiny_checkpoint, found.final))
     for chat in (True, False):
@@ -164,22 +182,18 @@ def test_the_final_model_has_the_prompts_of_the_first(
 def test_a_resumed_training_ends_as_one_that_never_stopped(
     tiny_checkpoint: Path, tmp_path: Path, recipe: str
 ) -> None:
-    model = str(tiny_checkpoint)
-    whole = train(
-        recipe, model=model, settings=tiny(recipe, max_steps=4), output_dir=str(tmp_path / "whole")
-    )
+    whole = learn(recipe, tiny_checkpoint, tmp_path / "whole", max_steps=4)
     assert weights(whole.final) != weights(tiny_checkpoint)
-    cut = str(tmp_path / "cut")
-    stop, settings = InterruptedAt(2), tiny(recipe, max_steps=4)
+    cut, stop = tmp_path / "cut", InterruptedAt(2)
     with pytest.raises(KeyboardInterrupt):
-        train(recipe, model=model, settings=settings, output_dir=cut, reporter=stop)
+        learn(recipe, tiny_checkpoint, cut, stop, max_steps=4)
     assert any("with a checkpoint" in note for note in stop.notes)
-    assert [path.name for path in checkpoints(Path(cut))] == ["checkpoint-2"]
-    assert not (Path(cut) / "final").exists()
-    carried = train(recipe, model=model, settings=settings, output_dir=cut, resume=True)
+    assert [path.name for path in checkpoints(cut)] == ["checkpoint-2"]
+    assert not (cut / "final").exists()
+    carried = learn(recipe, tiny_checkpoint, cut, resume=True, max_steps=4)
     assert carried.steps == 4
     assert weights(carried.final) == weights(whole.final)
-    sessions = json.loads((Path(cut) / "training.json").read_text())["sessions"]
+    sessions = json.loads((cut / "training.json").read_text())["sessions"]
     assert [session["steps"] for session in sessions] == [2, 4]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -210,26 +224,13 @@ def test_a_second_interrupt_ends_at_once() -> None:
 
 def test_a_setting_turns_momentum_on(tiny_checkpoint: Path, tmp_path: Path) -> None:
     reporter = RecordingReporter()
-    train(
-        "motion",
-        model=str(tiny_checkpoint),
-        settings=tiny("motion", m_max=0.3, m0=0.3),
-        output_dir=str(tmp_path),
-        reporter=reporter,
-    )
+    learn("motion", tiny_checkpoint, tmp_path, reporter, m_max=0.3, m0=0.3)
     assert [logs["momentum/m"] for logs in reporter.logs] == [0.3, 0.3]
 
 
-@pytest.mark.parametrize("recipe", ["motion", "game24"])
-def test_a_setting_skips_silent_groups(recipe: str, tiny_checkpoint: Path, tmp_path: Path) -> None:
+def test_a_setting_skips_silent_groups(tiny_checkpoint: Path, tmp_path: Path) -> None:
     reporter = RecordingReporter()
-    train(
-        recipe,
-        model=str(tiny_checkpoint),
-        settings=tiny(recipe, skip_silent_groups=True),
-        output_dir=str(tmp_path),
-        reporter=reporter,
-    )
+    learn("motion", tiny_checkpoint, tmp_path, reporter, skip_silent_groups=True)
     shares = [logs["skipped_groups"] for logs in reporter.logs]
     assert shares == [logs["frac_reward_zero_std"] for logs in reporter.logs]
     assert max(shares) > 0
@@ -313,17 +314,11 @@ ERRORS: list[tuple[str, dict[str, object], str]] = [
         {"vllm_mode": "srver"},
         "it must be one of colocate, server; did you mean 'server'?",
     ),
-    ("motion", {"m_max": 2}, "[momentum]: m0 0.0, increment 0.01, m_max 2"),
-    ("motion", {"eps": 0}, "momentum.eps is 0; it must be above 0"),
-    ("game24", {"scale_rewards": "batch"}, "so set scale_rewards=group"),
-    ("motion", {"data__limit": 0}, "data.limit is 0; it must be at least 1"),
     ("motion", {"data__limit": 1}, "a generated batch takes 2 prompts"),
     ("motion", {"max_prompt_length": 1}, "all 50 prompts are longer than data.max_prompt_length"),
     ("motion", {"max_completion_length": 2000}, "the model takes 1024 in all"),
     ("motion", {"use_vllm": True}, "TRL's vLLM needs a GPU"),
-    ("motion", {"dtype": "int4"}, "must be one of auto, bfloat16, float16, float32"),
     ("motion", {"lr_scheduler_type": "wavy"}, "must be one of linear, cosine"),
-    ("motion", {"split": "trian"}, "ambiguous"),
     ("motion", {"evaluation__every": 1, "evaluation__data": "no.jsonl"}, "evaluation.data=FILE"),
     ("motion", {"data__split": "trian"}, "did you mean 'train'?"),
     ("motion", {"evaluation__every": -1}, "evaluation.every is -1; it must be at least 0"),
@@ -405,12 +400,7 @@ def test_the_error_for_a_missing_model_or_package_names_the_remedy(
 @pytest.fixture(scope="module")
 def trained(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "out"
-    train(
-        "motion",
-        model=str(tiny_checkpoint),
-        settings=tiny("motion", max_steps=1),
-        output_dir=str(folder),
-    )
+    learn("motion", tiny_checkpoint, folder, max_steps=1)
     return folder
 
 
@@ -445,13 +435,7 @@ def test_a_training_that_is_done_is_not_trained_a_step_more(
     tiny_checkpoint: Path, trained: Path
 ) -> None:
     with pytest.raises(UsageError, match=r"is complete: .* step 1 of 1; set max_steps"):
-        train(
-            "motion",
-            model=str(tiny_checkpoint),
-            settings=tiny("motion", max_steps=1),
-            output_dir=str(trained),
-            resume=True,
-        )
+        learn("motion", tiny_checkpoint, trained, resume=True, max_steps=1)
 
 
 @pytest.mark.parametrize("left", [[], ["final.unfinished"]])
@@ -464,15 +448,13 @@ def test_a_training_killed_before_its_final_model_is_saved_is_finished(
     for name in left:
         (folder / name).mkdir()
         (folder / name / "model.safetensors").write_bytes(b"half")
-    settings = tiny("motion", max_steps=1)
-    command: dict[str, Any] = {"settings": settings, "output_dir": str(folder), "resume": True}
-    done = train("motion", model=str(tiny_checkpoint), **command)
+    done = learn("motion", tiny_checkpoint, folder, resume=True, max_steps=1)
     assert done.steps == 1
     assert {path.name for path in folder.glob("final*")} == {"final"}
     for name in ("model.safetensors", "tokenizer.json"):
         assert (folder / "final" / name).read_bytes() == (trained / "final" / name).read_bytes()
     with pytest.raises(UsageError, match="is complete"):
-        train("motion", model=str(tiny_checkpoint), **command)
+        learn("motion", tiny_checkpoint, folder, resume=True, max_steps=1)
 
 
 def test_a_folder_with_a_final_model_alone_is_kept_too(
@@ -486,17 +468,10 @@ def test_a_folder_with_a_final_model_alone_is_kept_too(
 def test_a_training_that_left_no_checkpoint_may_start_again(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    output = str(tmp_path / "out")
-    settings = tiny("motion", save_strategy="no", max_steps=3)
+    output, settings = tmp_path / "out", {"save_strategy": "no", "max_steps": 3}
     with pytest.raises(ZeroDivisionError):
-        train(
-            "motion",
-            model=str(tiny_checkpoint),
-            settings=settings,
-            output_dir=output,
-            reporter=Breaks(),
-        )
-    train("motion", model=str(tiny_checkpoint), settings=settings, output_dir=output)
+        learn("motion", tiny_checkpoint, output, Breaks(), **settings)
+    learn("motion", tiny_checkpoint, output, **settings)
     sessions = json.loads((tmp_path / "out" / "training.json").read_text())["sessions"]
     assert [session["steps"] for session in sessions] == [3]
 
@@ -510,9 +485,7 @@ def test_a_training_locks_its_folder_until_it_ends(tiny_checkpoint: Path, tmp_pa
             locked.append(is_locked(output))  # by this, `view` shows it as running
 
     def begin() -> None:
-        settings = tiny("motion", save_strategy="no")
-        where = {"model": str(tiny_checkpoint), "output_dir": str(output)}
-        train("motion", settings=settings, reporter=Looks(), **where)  # type: ignore[arg-type]
+        learn("motion", tiny_checkpoint, output, Looks(), save_strategy="no")
 
     output.mkdir()
     with (
