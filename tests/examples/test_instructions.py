@@ -12,7 +12,7 @@ import pytest
 from rewardkit import load_task
 from rewardkit.records import Verdict
 from rewardkit.trainers import TrainingResult, train
-from tests.examples.scripts import EXAMPLES
+from tests.examples.scripts import EXAMPLES, QUICK
 
 pytestmark = pytest.mark.engines
 
@@ -35,17 +35,13 @@ def trained(folder: Path, output: Path, steps: int) -> TrainingResult:
         output_dir=str(output),
         seed=0,
         settings={
-            "learning_rate": 3e-4,
+            **QUICK,
             "max_steps": steps,
-            "per_device_train_batch_size": 64,
-            "gradient_accumulation_steps": 1,
             "max_completion_length": 8,
             "bf16": False,
             "use_vllm": False,
-            "save_strategy": "no",
             "evaluation.data": str(folder / "test.jsonl"),
             "evaluation.every": steps,
-            "evaluation.keep_best": False,
         },
     )
 

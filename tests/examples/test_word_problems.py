@@ -17,7 +17,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 from rewardkit import load_task
 from rewardkit.records import Verdict
 from rewardkit.trainers import train, train_dataset
-from tests.examples.scripts import load_script
+from tests.examples.scripts import QUICK, load_script
 
 pytestmark = pytest.mark.engines
 
@@ -126,16 +126,12 @@ def test_grpo_finds_the_form_and_the_second_step(
         output_dir=str(tmp_path / "learnt"),
         seed=0,
         settings={
-            "learning_rate": 3e-4,
+            **QUICK,
             "max_steps": 8,
-            "per_device_train_batch_size": 64,
-            "gradient_accumulation_steps": 1,
             "max_completion_length": 32,
-            "save_strategy": "no",
             "evaluation.data": str(few),
             "evaluation.max_tokens": 32,
             "evaluation.every": 8,
-            "evaluation.keep_best": False,
         },
     )
     (_, before), (_, after) = learnt.evaluations

@@ -35,7 +35,7 @@ from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.text.transcripts import last_message
 from tests.support.chat_templates import FAMILIES, SPEAKERS, trajectory
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("skyrl_gym_base")]
 
 Pay = Callable[[Any, Any], float | None]
 """The reward of a completion for a reference."""
@@ -116,16 +116,6 @@ def client() -> Iterator[TestClient]:
     app = create_app(ServerSettings(verifiers=("math",)))
     with TestClient(app, base_url="http://127.0.0.1") as client:
         yield client
-
-
-@pytest.fixture(autouse=True)
-def environments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for SkyRL-gym's base class."""
-    base = ModuleType("skyrl_gym.envs.base_text_env")
-    base.BaseTextEnv = type("BaseTextEnv", (), {})  # type: ignore[attr-defined]
-    for name in ("skyrl_gym", "skyrl_gym.envs"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, base.__name__, base)
 
 
 def score_of(client: TestClient, path: str, text: str, reference: object) -> float:

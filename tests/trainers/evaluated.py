@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rewardkit import evaluate
 from rewardkit.harness.results.data_files import read_problems
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Sample, Verdict
@@ -92,3 +93,21 @@ def samples(folder: Path) -> dict[str, dict[str, Any]]:
 def metrics(folder: Path) -> Any:
     """Each task's summary, as the run's folder holds it."""
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["tasks"]
+
+
+def answers_as_saved(
+    tasks: Sequence[SaysTask], checkpoint: Path, folder: Path, **options: Any
+) -> list[dict[str, str]]:
+    """The completions of steps 0 to 2 of a training in folder/out, which must be those of its
+    checkpoints, evaluated by themselves."""
+    said = []
+    for step in (0, 1, 2):
+        model = checkpoint if step == 0 else folder / "out" / f"checkpoint-{step}"
+        saved, live = folder / f"saved-{step}", folder / f"out/evaluation/step-{step:06d}"
+        given = {"data": data(folder), "output_dir": str(saved), **options}
+        evaluate(list(tasks), str(model), backend="transformers", **given)
+        assert samples(live) == samples(saved)
+        assert metrics(live) == metrics(saved)
+        said.append({key: row["completion"] for key, row in samples(live).items()})
+    assert said[0] != said[2], "the training changed nothing that could be told apart"
+    return said

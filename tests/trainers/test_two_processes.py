@@ -47,15 +47,8 @@ def folder(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 def evaluated(checkpoint: Path, folder: Path, output: Path, **options: Any) -> Path:
     """The checkpoint's run by this process alone."""
-    questions = str(folder / "questions.jsonl")
-    evaluate(
-        task(Says()),
-        str(checkpoint),
-        backend="transformers",
-        data=questions,
-        output_dir=str(output),
-        **options,
-    )
+    given = {"data": str(folder / "questions.jsonl"), "output_dir": str(output), **options}
+    evaluate(task(Says()), str(checkpoint), backend="transformers", **given)
     return output
 
 

@@ -29,6 +29,8 @@ from tests.trainers.tiny_training import (
     trainer,
 )
 
+SIX_EACH = {"per_device_train_batch_size": 6, "ddp_backend": "gloo"}
+
 
 def train_with_momentum(checkpoint: Path, output: Path) -> None:
     """Train two steps of three groups of four; write each process's rewards and advantages."""
@@ -38,13 +40,7 @@ def train_with_momentum(checkpoint: Path, output: Path) -> None:
         reward_func(letters),
         of=recording(MomentumGRPOTrainer),
         data=rows().select([0, 1, 2, 3, 0, 1]),
-        settings={
-            "per_device_train_batch_size": 6,
-            "max_steps": 2,
-            "ddp_backend": "gloo",
-            "log_completions": True,
-            "num_completions_to_print": 0,
-        },
+        settings={**SIX_EACH, "log_completions": True, "num_completions_to_print": 0},
         m0=0.1,
         increment=0.0,
     )
@@ -65,12 +61,7 @@ def train_without_silent_groups(checkpoint: Path, output: Path) -> None:
         reward_func(letters),
         of=RecipeGRPOTrainer,
         data=rows(answer=["72", None, "72", "72"]).select([0, 1, 2]),
-        settings={
-            "per_device_train_batch_size": 6,
-            "max_steps": 1,
-            "ddp_backend": "gloo",
-            "loss_type": "grpo",
-        },
+        settings={**SIX_EACH, "max_steps": 1, "loss_type": "grpo"},
         skip_silent_groups=True,
     )
     built.train()

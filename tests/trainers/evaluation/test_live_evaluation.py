@@ -18,7 +18,15 @@ from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
 from rewardkit.trainers.evaluation.live_evaluation import LiveCheckpoint, eval_mode
-from tests.trainers.evaluated import Says, SaysAtRandom, data, metrics, samples, task
+from tests.trainers.evaluated import (
+    Says,
+    SaysAtRandom,
+    answers_as_saved,
+    data,
+    metrics,
+    samples,
+    task,
+)
 from tests.trainers.forms import letters
 from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
 
@@ -69,26 +77,11 @@ def test_the_live_model_answers_as_its_saved_checkpoint_does(
     of: type[GRPOTrainer], options: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     tasks = [task(Says()), task(Says(), "says_too")]
-    file = data(tmp_path)
-    callback = EvaluationCallback(tasks, every=1, data=file, **options)
+    callback = EvaluationCallback(tasks, every=1, data=data(tmp_path), **options)
     train(tiny_checkpoint, tmp_path / "out", [callback], of=of, settings=SAVING)
-    said = []
-    for step in (0, 1, 2):
-        model = tiny_checkpoint if step == 0 else tmp_path / "out" / f"checkpoint-{step}"
-        saved, live = tmp_path / f"saved-{step}", tmp_path / f"out/evaluation/step-{step:06d}"
-        evaluate(
-            tasks,
-            str(model),
-            backend="transformers",
-            data=file,
-            output_dir=str(saved),
-            **evaluate_options(options),
-        )
-        assert samples(live) == samples(saved)
-        assert metrics(live) == metrics(saved)
-        assert len(samples(live)) == 10 * options.get("num_samples", 1)
-        said.append({key: row["completion"] for key, row in samples(live).items()})
-    assert said[0] != said[2], "the training changed nothing that could be told apart"
+    said = answers_as_saved(tasks, tiny_checkpoint, tmp_path, **evaluate_options(options))
+    assert len(said[2]) == 10 * options.get("num_samples", 1)
+    live = tmp_path / "out/evaluation/step-000002"
     if "stop" in options:
         assert "stop" in {row["finish_reason"] for row in samples(live).values()}
     else:

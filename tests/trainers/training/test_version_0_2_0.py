@@ -87,14 +87,9 @@ def test_another_training_is_refused(
     error: type[Exception],
     message: str,
 ) -> None:
+    settings = {**SETTINGS, **changed}
     with pytest.raises(error, match=message):
-        train(
-            "motion",
-            model=MODEL,
-            settings={**SETTINGS, **changed},
-            output_dir=str(folder),
-            resume=resume,
-        )
+        train("motion", model=MODEL, settings=settings, output_dir=folder, resume=resume)
 
 
 def test_a_record_without_a_setting_of_today_has_its_default(folder: Path) -> None:
