@@ -1,8 +1,8 @@
 """Every verifier and task as a TRL reward by import path: `rewardkit.rewards.math`.
 
-For trainers on TRL that take rewards as paths: Axolotl (`trl.reward_funcs`, a list of them),
-Unsloth and Oumi. `configure` sets parameters before they are imported; so does the environment
-variable REWARDKIT_REWARDS, JSON such as {"math": {"timeout": 2, "low": -1}}.
+For trainers on TRL that take rewards as paths: Axolotl (`trl.reward_funcs`, a list of paths),
+Unsloth and Oumi. `configure` sets parameters before the trainer imports the path. The environment
+variable REWARDKIT_REWARDS sets parameters too, by JSON such as {"math": {"timeout": 2, "low": -1}}.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _settings: dict[str, dict[str, Any]] = {}
 
 
 def configure(name: str, **parameters: Any) -> TrlReward:
-    """Set the parameters of `rewardkit.rewards.NAME`, those of `reward_func`, and return it.
+    """Set the parameters of `rewardkit.rewards.NAME`, and return this reward.
 
-    Call it before the trainer imports the path. UnknownName for a name that isn't installed.
+    The parameters are the parameters of `reward_func`. Call `configure` before the trainer imports
+    the path. UnknownName for a name that isn't installed.
     """
     _check_names([name])
     _settings[name] = parameters
@@ -64,7 +65,7 @@ def _check_names(names: Iterable[str], place: str = "") -> None:
 
 
 def __dir__() -> list[str]:
-    """List the names that can be imported, so that editors and notebooks complete them."""
+    """List the names that can be imported, for completion in editors and notebooks."""
     return sorted({"configure", *known_names()})
 
 

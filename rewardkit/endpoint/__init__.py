@@ -1,1 +1,1 @@
-"""A client of servers that speak the OpenAI API: completions of models, and verdicts of a judge."""
+"""A client of servers with the OpenAI API, for completions and for judges."""

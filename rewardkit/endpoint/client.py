@@ -1,4 +1,4 @@
-"""Send requests to a server, as many at once as it takes, and try again after faults that pass."""
+"""Send requests to a server, as many at once as the server takes; retry after temporary faults."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ _CHECK_SECONDS = 20.0
 _LONGEST_HEADER = 2**16
 _NO_FILE_LEFT = (errno.EMFILE, errno.ENFILE)
 _HEADER_SAFE = "".join(map(chr, range(33, 127)))
-"""Characters that a header may hold; a key with others is escaped, and the server refuses it."""
+"""The characters of a header; other characters of a key are escaped, and the server refuses it."""
 
 
 @dataclass
 class ConnectionPool:
-    """As many connections to a server as there are requests at once."""
+    """The connections to a server, one for each request in flight."""
 
     _session: aiohttp.ClientSession
     _url: URL
@@ -72,7 +72,7 @@ class ConnectionPool:
     async def send(
         self, method: str, path: str, *, seconds: float, body: Mapping[str, Any] | None = None
     ) -> bytes:
-        """The body of the reply, which must be complete within `seconds`. Raises RequestError."""
+        """Return the body of the reply. RequestError if it isn't complete within `seconds`."""
         import aiohttp
 
         url = (self._url / path).with_query(self._url.query)
@@ -94,7 +94,7 @@ class ConnectionPool:
         except TimeoutError:
             raise TooSlow(
                 f"no complete reply within {seconds:g} s; raise --backend-arg timeout={seconds:g}, "
-                "or lower --max-tokens or --backend-arg concurrency"
+                "lower --max-tokens, or lower --backend-arg concurrency"
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _request_error(error, started) from error
@@ -120,7 +120,7 @@ def _request_error(error: Exception, started: bool) -> RequestError:
 
 
 def server_url(address: str) -> URL:
-    """The address as a URL. UsageError if it isn't one."""
+    """The address as a URL. UsageError if it isn't a URL."""
     from yarl import URL
 
     try:
@@ -136,7 +136,7 @@ def server_url(address: str) -> URL:
 
 @asynccontextmanager
 async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
-    """Open a pool of connections to a server, and close it. UsageError if it isn't an address."""
+    """Open and close a pool of connections to a server. UsageError for a wrong address."""
     import aiohttp
 
     url = server_url(address)
@@ -153,22 +153,22 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
     async def refuse_other_servers(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """Send nothing to the address of a redirection unless it is on the same server."""
+        """Follow redirections only on the same server."""
         if request.url.origin() != url.origin():
             raise Misdirected(
                 f"it redirects to {request.url.origin()}, which gets no prompt and no key; name "
-                "that server if you trust it"
+                "this server if you trust it"
             )
         return await handler(request)
 
     async with aiohttp.ClientSession(
         middlewares=(refuse_other_servers,),
-        connector=aiohttp.TCPConnector(limit=0),  # the gate limits them
+        connector=aiohttp.TCPConnector(limit=0),  # the gate limits the requests
         headers=headers,
         cookie_jar=aiohttp.DummyCookieJar(),
         max_line_size=_LONGEST_HEADER,
         max_field_size=_LONGEST_HEADER,
-        # of the environment's settings only the proxy: ~/.netrc would replace the key
+        # only the proxy of the environment's settings: ~/.netrc would replace the key
         proxy=None if proxy_bypass(str(url.host)) else getproxies().get(url.scheme),
     ) as session:
         yield ConnectionPool(session, url.with_user(None))
@@ -177,25 +177,25 @@ async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 PATIENCE = 600.0
-"""Seconds that refusals may last, and that a server may ask to wait, before the run ends."""
+"""Seconds of refusals, with the wait that the server asks for, after which the run ends."""
 MOST_REFUSALS = 30
-"""Maximum number of refusals of one request while others are answered."""
+"""Maximum number of refusals of a request while other requests are answered."""
 MOST_TIME_LIMITS = 2
-"""Time limits that the tries of a request may take in all before the next try."""
+"""The total time of a request's tries, in time limits, after which there is no other try."""
 MOST_SILENT = 3
-"""Maximum number of requests in a row that a silent server leaves without a reply."""
+"""Number of requests in a row without a reply after which the run ends."""
 
 
 @dataclass
 class Attempts:
-    """The attempts at one request, each of which may take `seconds`; `name` is for messages."""
+    """The attempts at a request, of `seconds` at most; messages call the request `name`."""
 
     gate: RequestGate
     retries: int
     seconds: float
     name: str
     tries: int = 1
-    """How often the request was tried, without refusals."""
+    """The number of tries, without refused tries."""
     _spent: float = 0.0
     _answers_before: int = 0
     _refusals: int = 0
@@ -203,10 +203,10 @@ class Attempts:
     _reused: bool = False
 
     async def reply(self, attempt: Callable[[], Awaitable[ServerReply]]) -> ServerReply:
-        """The reply of the first attempt that gets one.
+        """The reply of the first successful attempt.
 
-        Raises the error of the last attempt, or BackendError if the server has refused every
-        request, or answered none, for too long.
+        Raises the error of the last attempt. BackendError if the server has refused every request,
+        or answered no request, for too long.
         """
         again = False
         while True:
@@ -224,11 +224,11 @@ class Attempts:
                 return reply
 
     async def _wait_after(self, error: RequestError, sent: float) -> bool:
-        """Wait before the next attempt; False if there is none."""
+        """Wait before the next attempt; False if there is no next attempt."""
         if error.refused:
             return self._wait_after_refusal(error, sent)
         if isinstance(error, ConnectionLost) and error.unused and not self._reused:
-            self._reused = True  # the server closed an idle connection: nothing is wrong
+            self._reused = True  # the server closed an idle connection, which is no fault
             return True
         if not error.transient:
             return False
@@ -246,8 +246,7 @@ class Attempts:
         return True
 
     def _check_silence(self) -> None:
-        """Raise BackendError if no request was answered during the last try, nor during those of
-        the requests before, and others are waiting."""
+        """Raise BackendError if the last tries of several requests got no reply, nor did others."""
         gate = self.gate
         if gate.answers > self._answers_before:
             return
@@ -261,7 +260,7 @@ class Attempts:
             )
 
     def _wait_after_refusal(self, error: RequestError, sent: float) -> bool:
-        """Shut the gate for as long as the server asks, or for longer each time."""
+        """Shut the gate for the time that the server asks for, or for longer each time."""
         gate, now = self.gate, self.gate.now()
         gate.refusals += 1
         gate.refusal = str(error.status) if isinstance(error, StatusError) else describe(error)
@@ -291,26 +290,26 @@ class Attempts:
 
 
 def _pause(times: int) -> float:
-    """Seconds before another try: doubling, with some jitter."""
+    """Seconds before the next try: doubled each time, with jitter."""
     pause: float = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(times, 10))
     return pause * (1 - random.random() / 4)
 
 
 _ALWAYS_SENT = ("max_tokens", "temperature", "top_p", "seed", "stop")
-"""Options of sampling that every server knows; a request holds the others only if they are set."""
+"""Sampling options that every server knows; a request has other options only if they are set."""
 
 _FILLED_BY_VLLM = ("top_k", "min_p", "repetition_penalty")
-"""Options that vLLM takes from the checkpoint's generation_config.json where they aren't sent."""
+"""Options that vLLM takes from the checkpoint's generation_config.json if a request lacks them."""
 
 _OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _UNKNOWN = ("unsupported", "not supported", "unknown", "unrecognized", "instead")
 PER_REQUEST = {"model", "messages", "prompt", "tools", "n", _OLD_LIMIT, _NEW_LIMIT}
-"""Fields that no option names, or whose refusal may depend on the prompt."""
+"""Fields without an option, or whose refusal may depend on the prompt."""
 
 
 @dataclass
 class ServerClient:
-    """Sends requests to a server; learns its limits and its name for the limit of tokens."""
+    """Sends requests to a server; learns the server's limits and its field for the token limit."""
 
     url: str
     api_key: str = field(repr=False)
@@ -326,7 +325,7 @@ class ServerClient:
     prices: Prices
     thinking_tags: ThinkingTags | None = None
     stops_here: bool = False
-    """Whether stop texts are found here: the server finds them in the thinking, too."""
+    """Whether this client applies stop texts: the server would also apply them to the thinking."""
     most_in_flight: int = 0
     refusals: int = 0
     _gate: RequestGate | None = None
@@ -335,7 +334,7 @@ class ServerClient:
 
     @property
     def endpoint(self) -> str:
-        """The endpoint's path after the server's address."""
+        """The path after the server's address."""
         return "chat/completions" if self.chat else "completions"
 
     async def check(self, report: Callable[[None], None]) -> None:
@@ -355,7 +354,7 @@ class ServerClient:
         sampling: Sampling,
         report: Callable[[tuple[Request, ServerReply]], None],
     ) -> None:
-        """Report each request with its reply."""
+        """Send the requests; report each request with its reply."""
         self._gate = gate = RequestGate(self.limit, len(requests))
         waiting = iter(requests)
 
@@ -373,7 +372,7 @@ class ServerClient:
             self._gate = None
 
     def waits(self) -> str:
-        """What the requests in progress wait for; empty if for nothing."""
+        """Why the requests wait; empty if they don't."""
         return self._gate.waits() if self._gate else ""
 
     async def _complete(
@@ -384,7 +383,7 @@ class ServerClient:
             return await attempts.reply(lambda: self._attempt(pool, request, sampling))
         except RewardkitError:
             raise
-        except Exception as error:  # whatever a server does, it ends this completion alone
+        except Exception as error:  # a fault of the server ends only this completion
             if fatal := self._fatal(error, self._body(request, sampling)):
                 raise fatal from error
             message = describe(error)
@@ -400,7 +399,7 @@ class ServerClient:
     async def _attempt(
         self, pool: ConnectionPool, request: Request, sampling: Sampling
     ) -> ServerReply:
-        """One attempt; a second at once if the server has another name for the limit of tokens."""
+        """Send a request; send it again without stop texts if the server cut the thinking."""
         stops_here, without_stop = self.stops_here, replace(sampling, stop=())
         reply = await self._sent(pool, request, without_stop if stops_here else sampling)
         if sampling.stop and not stops_here and self._is_cut_in_thinking(reply.completion):
@@ -423,14 +422,14 @@ class ServerClient:
             return read_reply(content, self.prices)
 
     def _is_cut_in_thinking(self, completion: Completion) -> bool:
-        """Whether a completion ended, and not by its length, before an answer began."""
+        """Whether a completion stopped within its thinking, without reaching its length."""
         if completion.finish_reason != "stop" or completion.tool_calls:
             return False
         text = in_think_tags(completion.text, self.thinking_tags)
         return thinking_is_open("", text) or bool(completion.reasoning and not text.strip())
 
     def _stopped(self, reply: ServerReply, sampling: Sampling) -> ServerReply:
-        """The reply up to the first stop text after the thinking."""
+        """Cut the reply at the first stop text after the thinking."""
         text = StopTexts(sampling.stop, tags=self.thinking_tags).cut(reply.completion.text)
         if text is None:
             return reply
@@ -464,7 +463,7 @@ class ServerClient:
         return body
 
     def _learns_token_limit(self, error: StatusError, sent: Mapping[str, Any]) -> bool:
-        """Whether the server wants `max_completion_tokens`; from then on it gets that."""
+        """Whether the server wants `max_completion_tokens`, which later requests have."""
         message = str(error).lower()
         unknown = any(word in message for word in _UNKNOWN) or "unsupported" in error.code
         if error.status not in (400, 422) or _OLD_LIMIT not in sent or _NEW_LIMIT not in message:
@@ -481,14 +480,14 @@ class ServerClient:
 Streamed = TypeVar("Streamed")
 
 Work = Callable[[Callable[[Streamed], None]], Coroutine[Any, Any, None]]
-"""A coroutine function that calls its argument with each result."""
+"""An async function that calls its argument with each result."""
 
 
 def iterate_results(work: Work[Streamed], seconds: float | None = None) -> Iterator[Streamed]:
-    """The results of `work`, as they arrive within `seconds`. Raises the error that ended it.
+    """Yield the results of `work` that arrive within `seconds`. Raises the error that ended it.
 
-    The event loop runs in a thread of its own, so callers that run one may use it too. Closing
-    the iterator cancels the work.
+    Another thread runs the event loop, so that the caller may run one too. Closing the iterator
+    cancels the work.
     """
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     loop = asyncio.new_event_loop()
@@ -509,8 +508,9 @@ def iterate_results(work: Work[Streamed], seconds: float | None = None) -> Itera
             yield result
         if not task.cancelled() and (error := task.exception()):
             errors = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-            ours = next((one for one in errors if isinstance(one, RewardkitError)), None)
-            raise ours or BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")
+            ours = (failure for failure in errors if isinstance(failure, RewardkitError))
+            unknown = BackendError(f"{type(errors[0]).__name__}: {describe(errors[0])}")
+            raise next(ours, unknown)
     finally:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(task.cancel)

@@ -1,4 +1,4 @@
-"""Faults of a server: which pass, which end the run, and how each is reported."""
+"""Faults of a server: temporary faults, faults that end the run, and their messages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RequestError(Exception):
     """A request without a completion."""
 
     transient = True
-    """Whether another try may succeed."""
+    """Whether a retry may succeed."""
     refused = False
-    """Whether there are too many requests at once."""
+    """Whether the server gets too many requests at once."""
     wait: float | None = None
     """Seconds that the server asks to wait."""
 
@@ -32,16 +32,16 @@ class Unreachable(RequestError):
 
 
 class ConnectionLost(RequestError):
-    """A connection that ended before the reply was complete."""
+    """The connection ended before the reply was complete."""
 
     def __init__(self, message: str, *, unused: bool = False) -> None:
         super().__init__(message)
         self.unused = unused
-        """Whether it ended before the first byte, as an idle connection does that is closed."""
+        """Whether the connection ended before the first byte, like a closed idle connection."""
 
 
 class TooSlow(RequestError):
-    """A reply that was not complete within the time limit."""
+    """The reply wasn't complete within the time limit."""
 
 
 class TooManyOpenFiles(RequestError):
@@ -57,13 +57,13 @@ class Misdirected(RequestError):
 
 
 class BadReply(RequestError):
-    """A reply without a completion that can be read."""
+    """A reply without a readable completion."""
 
     transient = False
 
 
 class BrokenReply(BadReply):
-    """A reply that isn't JSON, was cut short, or names a fault that passes."""
+    """A reply that isn't JSON, is cut off, or names a temporary fault."""
 
     transient = True
 
@@ -76,7 +76,7 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_a
 
 
 class StatusError(RequestError):
-    """A reply whose status says that it is an error."""
+    """A reply with the status of an error."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         error = _error_fields(body)
@@ -87,14 +87,14 @@ class StatusError(RequestError):
         self.code = _text(error.get("code"))
         self.wait = retry_after(headers)
         self.no_credit = status == _PAYMENT_REQUIRED or self.code in _NO_CREDIT
-        """Whether the account must be topped up before any request succeeds."""
+        """Whether the account has no credit, so that no request can succeed."""
         overloaded = status in _OVERLOADED or (status == _UNAVAILABLE and self.wait is not None)
         self.refused = overloaded and not self.no_credit
         self.transient = self.refused or status in _TRANSIENT or status >= 500
 
 
 def _error_fields(body: bytes) -> Mapping[str, Any]:
-    """The error's fields in a reply, which servers word in several forms; empty without any."""
+    """The fields of the error in a reply, in any server's form; empty without an error."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -113,10 +113,10 @@ def _text(value: object) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that `Retry-After-Ms` or `Retry-After` names, in seconds or as an HTTP date.
+    """The seconds in `Retry-After-Ms` or `Retry-After`, which may also be an HTTP date.
 
-    None without either, or for a value that is neither. A date is compared with the server's own
-    `Date` where there is one: clocks differ.
+    None without these headers, or for an unreadable value. A date is compared with the server's
+    `Date`, if there is one: clocks differ.
     """
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
@@ -146,24 +146,24 @@ def _date(value: str | None) -> float | None:
 
 _NOT_UNDERSTOOD = (400, 422)
 _SHORT = 4
-"""Names up to this length, such as `stop` or `seed`, are also common words of messages."""
+"""Names up to this length, such as `stop` or `seed`, are common words in messages."""
 
 _OPTIONS = {*(field.name for field in fields(Sampling)), "reasoning_effort"}
-"""Fields of a request's body that an option of the same name sets."""
+"""Fields of a request's body with an option of the same name."""
 
 
 def fatal_error(
     error: Exception, *, address: str, model: str, options: Iterable[str]
 ) -> RewardkitError | None:
-    """The error that ends the run because every request would fail with it, or None.
+    """The error that ends the run, if every request would fail with it; else None.
 
-    `options` are the parameters that all requests share.
+    `options` are the parameters that all requests have.
     """
     server, reason = redact(address), describe(error)
     if isinstance(error, Unreachable):
         return BackendError(
             f"no answer from {server}: {reason}; is the server running, and is --base-url right "
-            "(most end in /v1)?"
+            "(most addresses end in /v1)?"
         )
     if isinstance(error, Misdirected):
         return UsageError(f"--base-url {server} isn't the server's address: {reason}")
@@ -171,7 +171,8 @@ def fatal_error(
         return None
     if error.no_credit:
         return BackendError(
-            f"{server} has no credit left ({reason}); once it has, the same command resumes"
+            f"the account at {server} has no credit left ({reason}); add credit, and the same "
+            "command resumes"
         )
     if error.status in (401, 403):
         return UsageError(f"{server} refuses the key; set OPENAI_API_KEY ({reason})")

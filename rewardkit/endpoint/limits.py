@@ -1,4 +1,4 @@
-"""How many requests are in flight, and when none may be sent."""
+"""The number of requests in flight, and pauses without requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 
 DEFAULT_CONCURRENCY = 1024
-"""Maximum number of requests at once unless `concurrency` sets it; FIRST_CONCURRENCY at first."""
+"""Maximum number of requests at once by default; a run starts with FIRST_CONCURRENCY."""
 FIRST_CONCURRENCY = 64
 
 DECREASE = 0.5
@@ -18,34 +18,34 @@ DECREASE = 0.5
 _FAST_GROWTH = 1.0
 _GROWTH = 0.1
 _GROWTH_AFTER_REFUSALS = 0.02
-"""The share by which the limit grows in a round, which has as many answers as the limit allows."""
+"""The share by which the limit grows in a round, which is a limit's number of answers."""
 
 _LEAST_GAIN = 1.1
 """The factor by which throughput must grow when the limit has grown by `_GROWN`."""
 _GROWN = 1.3
 _FIRST_HOLD, _LONGEST_HOLD = 4, 64
-"""Rounds without growth after growth has gained nothing; doubled each time."""
+"""Rounds without growth after a growth without gain; doubled each time."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """The answers since `start`, the end of the round before, as many as `size` of them."""
+    """The `size` answers after `start`, the end of the round before."""
 
     size: int
     start: float
     answers: int = 0
     tokens: int = 0
     saturated: bool = True
-    """Whether as many requests as allowed were in flight throughout."""
+    """Whether the number of requests in flight was always at the limit."""
 
 
 class ConcurrencyLimit:
-    """Grows while more requests in flight bring more tokens a second; halves at a refusal.
+    """A limit that grows while the throughput grows with it, and halves at a refusal.
 
-    The limit starts at `first` and doubles with each round of answers. Once a larger limit brings
-    no more throughput (requests queue in the server, and latency grows in its place), it goes back
-    and waits before it grows again, slowly. A refusal halves it once for all requests that were
-    sent before; then it grows by 2% a round.
+    The limit starts at `first` and doubles with each round of answers. When a larger limit brings
+    no more tokens a second, because requests queue in the server, the limit goes back, waits, and
+    then grows slowly. A refusal halves the limit once for all requests that were sent before;
+    afterwards the limit grows by 2% a round.
     """
 
     def __init__(self, first: int, maximum: int) -> None:
@@ -59,13 +59,13 @@ class ConcurrencyLimit:
 
     @property
     def current(self) -> int:
-        """How many requests may be in flight now, at least 1."""
+        """The number of requests that may be in flight now, at least 1."""
         return max(1, int(self._size))
 
     def answered(self, *, tokens: int, in_flight: int, now: float) -> None:
-        """Count an answer; `in_flight` counts its request."""
+        """Count an answer; `in_flight` includes its request."""
         if self._round is None:
-            # the first answers come in a burst, and say nothing about throughput
+            # the first answers come in a burst, and don't show the throughput
             self._round = _Round(self.current, now, saturated=False)
         self._round.answers += 1
         self._round.tokens += tokens
@@ -90,12 +90,12 @@ class ConcurrencyLimit:
         return True
 
     def cap(self, maximum: int) -> None:
-        """Lower the maximum for good."""
+        """Lower the maximum."""
         self.maximum = max(1, min(self.maximum, maximum))
         self._size = min(self._size, self.maximum)
 
     def _step(self) -> float:
-        """What an answer adds, so that a round adds its share, and 1 at least."""
+        """The growth by an answer; a round adds its share, and at least 1."""
         return max(1.0, self._growth * self._size) / self._size
 
     def _end_round(self, ended: _Round, now: float) -> None:
@@ -105,7 +105,7 @@ class ConcurrencyLimit:
         self._round = _Round(self.current, now)
 
     def _compare(self, rate: float) -> None:
-        """Go back to the limit before if a larger one has not raised the tokens a second."""
+        """Go back to the previous limit if a larger limit hasn't raised the tokens a second."""
         size, best = self._best or (0.0, 0.0)
         if self._size < size * _GROWN:
             return
@@ -118,15 +118,15 @@ class ConcurrencyLimit:
 
 
 class RequestGate:
-    """Lets as many requests through as the limit allows, in order; shut for a while on demand.
+    """Lets requests through in order, up to the limit; can be shut for a while.
 
-    Counts what all requests of one call learn about the server.
+    Has the counts of all requests of a call.
     """
 
     def __init__(self, limit: ConcurrencyLimit, requests: int) -> None:
         self.limit = limit
         self.unsent = requests
-        """Number of requests that were not sent yet."""
+        """Number of requests that haven't been sent."""
         self.in_flight = 0
         self.most_in_flight = 0
         self.answers = 0
@@ -135,15 +135,15 @@ class RequestGate:
         self.refusal = ""
         """The cause of the last refusal, such as 429."""
         self.retried = 0
-        """Number of further tries after faults, without refusals."""
+        """Number of retries after faults, without refusals."""
         self.held = 0
         """Number of refused requests that wait to be sent again."""
         self.refused_rounds = 0
-        """Number of times that the limit was lowered since the last answer."""
+        """Number of reductions of the limit since the last answer."""
         self.refused_since: float | None = None
-        """When the first refusal came since the last answer."""
+        """Time of the first refusal since the last answer."""
         self.silent = 0
-        """Number of requests in a row without a reply in time while no other got one."""
+        """Number of requests in a row without a reply in time, while no request got a reply."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._opens_at = float("-inf")
         self._loop = asyncio.get_running_loop()
@@ -153,7 +153,7 @@ class RequestGate:
         return self._loop.time()
 
     async def enter(self, *, again: bool) -> float:
-        """Wait for a place, before all others if the request was sent before; return the time."""
+        """Wait for a place and return the time; a request that is sent again goes first."""
         future = self._loop.create_future()
         if again:
             self._waiting.appendleft(future)
@@ -169,8 +169,7 @@ class RequestGate:
         return self.now()
 
     def waits(self) -> str:
-        """What the requests wait for, such as `12 waiting 30 s (429), 4 retried`; any thread may
-        call it."""
+        """Why requests wait, such as `12 waiting 30 s (429), 4 retried`. Thread-safe."""
         seconds = math.ceil(self._opens_at - self.now()) if self._opens_at > 0 else 0
         waiting = f"{self.held:,} waiting {seconds} s ({self.refusal})" if seconds > 0 else ""
         retried = f"{self.retried:,} retried" if self.retried else ""
@@ -182,23 +181,23 @@ class RequestGate:
         self._admit()
 
     def answered(self, tokens: int) -> None:
-        """Count an answer of so many tokens, and give the place to the next request."""
+        """Count an answer and its tokens, and give the place to the next request."""
         self.answers += 1
         self.refused_rounds, self.refused_since, self.silent = 0, None, 0
         self.limit.answered(tokens=tokens, in_flight=self.in_flight, now=self.now())
         self.leave()
 
     def shut(self, seconds: float) -> None:
-        """Let no request through for at least this many seconds."""
+        """Let no request through for at least `seconds`."""
         opens_at = self.now() + seconds
         if opens_at > self._opens_at:
             self._opens_at = opens_at
             self._loop.call_at(opens_at, self._open, opens_at)
 
     def _open(self, opens_at: float) -> None:
-        """Open the gate, unless it was shut for longer in the meantime."""
+        """Open the gate, unless it has been shut for longer."""
         if opens_at == self._opens_at:
-            self._opens_at = float("-inf")  # a timer may fire a moment before its time
+            self._opens_at = float("-inf")  # a timer may fire slightly early
             self._admit()
 
     def _admit(self) -> None:
@@ -213,13 +212,13 @@ class RequestGate:
 
 
 RESERVED = 256
-"""Open files for everything but connections: data, pipes to workers, libraries."""
+"""Open files that are no connections: data, pipes to workers, libraries."""
 
 
 def connections_allowed(wanted: int) -> int:
-    """How many of `wanted` connections fit the limit of open files, at least 1.
+    """The number of `wanted` connections that the limit of open files allows, at least 1.
 
-    Raises the process's soft limit as far as the hard limit allows and the number needs.
+    Raises the soft limit of the process if necessary and possible.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or wanted + RESERVED <= soft:
@@ -227,6 +226,6 @@ def connections_allowed(wanted: int) -> int:
     raised = wanted + RESERVED if hard == resource.RLIM_INFINITY else min(hard, wanted + RESERVED)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
-    except (OSError, ValueError):  # some systems refuse what they announce
+    except (OSError, ValueError):  # some systems refuse a limit that they announce
         raised = soft
     return max(1, min(wanted, raised - min(RESERVED, raised // 2)))

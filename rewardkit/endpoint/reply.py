@@ -1,4 +1,4 @@
-"""Read a server's reply, whatever it holds."""
+"""Read the reply of a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.text.transcripts import last_calls, message_reasoning
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a server charges for a million tokens; None: unknown."""
+    """A server's prices of a million tokens; None: unknown."""
 
     input: float | None = None
     output: float | None = None
@@ -35,7 +35,7 @@ class ServerReply:
     completion: Completion
     dropped_counts: tuple[str, ...] = ()
     is_nonsense: bool = False
-    """Whether the server answered and its reply held no completion, so the prompt may be why."""
+    """Whether the server replied without a completion, perhaps because of the prompt."""
 
 
 def read_reply(body: bytes, prices: Prices) -> ServerReply:
@@ -50,7 +50,7 @@ def read_reply(body: bytes, prices: Prices) -> ServerReply:
     used = counts.get("completion_tokens")
     thinking_tokens, reasoning = _reasoning_tokens(usage), message_reasoning(message)
     if content is None and reasoning:
-        thinking_tokens = thinking_tokens or used  # all of it was thinking
+        thinking_tokens = thinking_tokens or used  # all tokens were thinking
     completion = Completion(
         _text(content),
         "length" if choice.get("finish_reason") == "length" else "stop",
@@ -66,7 +66,7 @@ def read_reply(body: bytes, prices: Prices) -> ServerReply:
 
 
 def is_vllm(models: bytes) -> bool:
-    """Whether a server's list of models says that the server is vLLM."""
+    """Whether a server is vLLM, by its list of models."""
     try:
         listed = _load(models).get("data")
     except BadReply:
@@ -91,7 +91,7 @@ _FAULTS = ("error", "abort")
 
 
 def _choice(reply: dict[str, Any]) -> dict[str, Any]:
-    """The first choice. BrokenReply if the server ended it by a fault of its own."""
+    """The first choice. BrokenReply if a fault of the server ended it."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         error = reply.get("error", reply)
@@ -107,7 +107,7 @@ def _choice(reply: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_transient(error: object) -> bool:
-    """Whether an error names a status that passes: some servers send it with status 200."""
+    """Whether an error has a temporary status, which some servers send with status 200."""
     status = error.get("code") if isinstance(error, dict) else None
     return isinstance(status, int) and (status in (408, 429) or 500 <= status < 600)
 
@@ -130,7 +130,7 @@ def _part_text(part: object) -> str:
 
 
 def _without_text(message: dict[str, Any]) -> str:
-    """Why a message whose content is null has no text; empty if the server doesn't say."""
+    """Why the content of a message is null; empty if the server gives no reason."""
     if message.get("tool_calls"):
         return "the reply is a tool call without text"
     refusal = message.get("refusal")
@@ -159,7 +159,7 @@ def _reasoning_tokens(usage: object) -> int | None:
 
 
 def _cost(usage: object, counts: Mapping[str, int], prices: Prices) -> float | None:
-    """The cost that the server states, else what its tokens cost."""
+    """The cost that the server reports, else the cost of its tokens."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
         return prices.cost(counts)

@@ -3,7 +3,7 @@
     workflow_kwargs = dict(reward_fn="rewardkit.frameworks.areal.math", …)
 
 The reference is a column of the data set (`answer`, `solution`, …). AReaL pickles the reward into a
-process pool and passes completions with their special tokens, one a call.
+process pool. Each call has one completion, with its special tokens.
 """
 
 from __future__ import annotations

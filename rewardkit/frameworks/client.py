@@ -5,8 +5,8 @@
     verifier = remote("http://node1:8000", "http://node2:8000", verifier="math")
     verdicts = verifier.verify_batch(completions, references)
 
-It is a verifier like any other, so it can be passed wherever a verifier's name can. Completions
-that no server judges are unjudged, never 0.
+You can pass it wherever you can pass a verifier's name. Completions that no server judges are
+unjudged, never 0.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ AGAIN = (408, 429)
 
 
 class NoVerdicts(Unavailable):
-    """One try gave no verdicts; another may.
+    """A try gave no verdicts; another try may.
 
-    `answered` is whether the server was reached, `retry_after` the seconds that it asks for.
+    `answered` is whether the server answered, `retry_after` the seconds that it asks to wait.
     """
 
     def __init__(self, cause: str, *, answered: bool = False, retry_after: float = 0.0) -> None:
@@ -56,14 +56,14 @@ BATCH = 256
 """Maximum number of completions in a request."""
 
 BATCH_CHARACTERS = 2**22
-"""Characters after which a request gets no further completion."""
+"""Characters after which a request gets no more completions."""
 
 logger = get_logger(__name__)
 
 
 @dataclass
 class RemoteVerifier(Verifier):
-    """A verifier on one or more servers. Picklable; each process has connections of its own."""
+    """A verifier on one or more servers. Picklable; each process has its own connections."""
 
     servers: tuple[str, ...]
     verifier: str
@@ -71,17 +71,17 @@ class RemoteVerifier(Verifier):
     timeout: float = 1.0
     """Seconds of each verdict, on the server."""
     max_wall: float = 60.0
-    """Seconds for a request and its retries, the wait in the server's queue included."""
+    """Seconds for a request and its retries, with the wait in the server's queue."""
     token: str | None = field(default=None, repr=False)
     _reachable: bool = field(default=True, init=False, repr=False, compare=False)
     _clients: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The connections, by process."""
+    """The connections by process id."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_clients": {}}
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the server's verdict on `text`. Raises Unavailable where no server gives one."""
+        """Return the server's verdict on `text`. Raises Unavailable if there is no verdict."""
         return self._request([(text, sample)])[0]
 
     def verify_batch(
@@ -92,14 +92,14 @@ class RemoteVerifier(Verifier):
     ) -> list[Verdict]:
         """Return the verdicts on completions against their references, in order.
 
-        A batch that no server judges is unjudged, and its verdicts say why.
+        The verdicts of a batch that no server judges are unjudged, with the cause.
         """
         return self.judge_batch(paired_samples(completions, references, columns))
 
     def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on completions with their samples, in order.
 
-        A batch that no server judges is unjudged, and its verdicts say why.
+        The verdicts of a batch that no server judges are unjudged, with the cause.
         """
         verdicts: list[Verdict] = []
         for batch in _batches(items):
@@ -142,8 +142,8 @@ class RemoteVerifier(Verifier):
     def _post(self, content: bytes) -> list[Verdict]:
         """Return the verdicts of the first server that gives them. Raises Unavailable if none does.
 
-        All servers are tried in turn until `max_wall` is over; once only, if the last request
-        reached none of them. UsageError for a request that a server refuses.
+        All servers are tried in turn until `max_wall` is over, but only once if the last request
+        reached no server. UsageError for a request that a server refuses.
         """
         client = self._client()
         end = time.monotonic() + (self.max_wall if self._reachable else 0.0)
@@ -166,7 +166,6 @@ class RemoteVerifier(Verifier):
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _client(self) -> Any:
-        """This process's connections."""
         with needs_extra("client", "a verifier on a server"):
             import httpx
         if os.getpid() not in self._clients:
@@ -189,11 +188,12 @@ def remote(
 ) -> RemoteVerifier:
     """Return the verifier named `verifier` on one or more servers, such as "http://node1:8000".
 
-    `timeout` is in seconds for each verdict, on the server; `max_wall` is in seconds for a request
-    and its retries. `parameters` are the verifier's. UsageError without a server's URL.
+    `timeout` is in seconds for each verdict on the server, `max_wall` in seconds for a request and
+    its retries. `parameters` are the parameters of the verifier. UsageError without the URL of a
+    server.
     """
     if not servers:
-        raise UsageError("no server is named; give its URL, such as http://node1:8000")
+        raise UsageError("no server is named; pass the URL of a server: http://node1:8000")
     remember_secret(token)
     for server in servers:
         remember_url(server)
@@ -205,7 +205,7 @@ def remote(
 
 
 def _batches(items: Sequence[tuple[str, Sample]]) -> Iterator[list[tuple[str, Sample]]]:
-    """Yield the items in order, as many at once as a request may have."""
+    """Split the items into requests, in order."""
     batch: list[tuple[str, Sample]] = []
     characters = 0
     for text, sample in items:
@@ -219,7 +219,7 @@ def _batches(items: Sequence[tuple[str, Sample]]) -> Iterator[list[tuple[str, Sa
 
 
 def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
-    """A server's verdicts. NoVerdicts if another try may succeed, UsageError if it refuses."""
+    """The verdicts of a server. NoVerdicts if another try may succeed; UsageError if not."""
     import httpx
 
     name = redact(server)
@@ -238,7 +238,7 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
         try:
             return [Verdict.from_json(fields) for fields in response.json()["verdicts"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise NoVerdicts(f"{name}: its answer can't be read: {error}") from error
+            raise NoVerdicts(f"{name}: the answer can't be read: {error}") from error
     cause = redact(f"{name}: {response.status_code}: {_detail(response)}")
     if response.status_code < 500 and response.status_code not in AGAIN:
         raise UsageError(f"the server refused the request: {cause}")

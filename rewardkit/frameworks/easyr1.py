@@ -4,7 +4,7 @@
     worker.reward.reward_function=reward.py:compute_score
 
 `worker.reward.reward_function_kwargs` are parameters. EasyR1 decodes completions without special
-tokens and averages each number that it gets back.
+tokens, and averages each number of the result.
 """
 
 from __future__ import annotations

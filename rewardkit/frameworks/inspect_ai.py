@@ -2,10 +2,10 @@
 
     inspect score LOG --scorer rewardkit/gsm8k -S reading=xml
 
-`rewardkit/verifier -S name=gsm8k` is the same under another name. In a task of your own:
-`Task(…, scorer=[math(), gsm8k()])`. The target is the reference; with
-several, the completion must match one of them. The sample's metadata are the row's columns.
-Only Inspect imports this module, by the entry point.
+`rewardkit/verifier -S name=gsm8k` is the same scorer. In your own task:
+`Task(…, scorer=[math(), gsm8k()])`. The target is the reference; if there are several, the
+completion must match one of them. The metadata of the sample are the columns of the row. Only
+Inspect imports this module, by the entry point.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def verifier(
 
 
 def _conversation(state: TaskState) -> list[dict[str, Any]]:
-    """The sample's messages; the last is the output, with its calls of tools if it has any."""
-    earlier = [{"role": one.role, "content": one.text} for one in state.messages]
+    """The sample's messages; the last message is the output, with its calls of tools."""
+    earlier = [{"role": message.role, "content": message.text} for message in state.messages]
     if earlier and earlier[-1]["role"] == "assistant":
         del earlier[-1]
     calls = state.output.choices[0].message.tool_calls if state.output.choices else None
@@ -55,7 +55,7 @@ def _conversation(state: TaskState) -> list[dict[str, Any]]:
 
 
 def named(name: str) -> Any:
-    """Return the scorer `rewardkit/NAME`, registered, so that several have names of their own."""
+    """Return the scorer `rewardkit/NAME`, registered, so that each scorer has its own name."""
 
     @scorer(metrics=[accuracy(), stderr()], name=name)  # type: ignore[untyped-decorator]
     def offered(**parameters: Any) -> Any:

@@ -3,8 +3,8 @@
     from rewardkit.frameworks.lighteval import gsm8k
     LightevalTaskConfig(…, metrics=[gsm8k])
 
-The gold choice is the reference; with several, the completion must match one.
-`Doc.specific` has the row's columns. A problem's figure is the mean over its completions.
+The gold choice is the reference; if there are several, the completion must match one of them.
+`Doc.specific` has the columns of the row. The figure of a problem is the mean over its completions.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rewardkit.frameworks.scoring import by_name, check_parameters, scorer
 
 
 def metric(name: str, **arguments: Any) -> Any:
-    """Return lighteval's metric for a verifier or a task, and the share that wasn't judged.
+    """Return lighteval's metric for a verifier or a task, with the share of unjudged completions.
 
-    Their names are `rewardkit_NAME` and `rewardkit_NAME_unjudged`; an unjudged completion counts 0
-    in the former.
+    The names are `rewardkit_NAME` and `rewardkit_NAME_unjudged`. An unjudged completion counts 0 in
+    `rewardkit_NAME`.
     """
     check_parameters(name, arguments)
     from lighteval.metrics.metrics_sample import SampleLevelComputation

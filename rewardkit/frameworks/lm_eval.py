@@ -3,8 +3,8 @@
     process_results: !function rewardkit.frameworks.lm_eval.gsm8k  # in tasks/gsm8k.yaml
     lm_eval --include_path tasks --tasks rewardkit_gsm8k …
 
-In a task file of your own: `process_results: !function rewardkit.frameworks.lm_eval.math`. A row's
-columns are the verifier's; the reference is `reference`, `answer`, `solution`, ….
+In your own task file: `process_results: !function rewardkit.frameworks.lm_eval.math`. The verifier
+gets the columns of the row. The reference is `reference`, `answer`, `solution`, ….
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def problems(
 ) -> dict[str, Any]:
     """Return lm-eval's `custom_dataset` of a task: the split `test`, with the column `prompt`.
 
-    UsageError for a prompt of more than one turn or with tools: lm-eval makes the conversation
-    itself.
+    UsageError for a prompt of several turns or with tools: lm-eval makes the conversation.
     """
     from datasets import Dataset
 
@@ -64,7 +63,8 @@ def problems(
         if len(messages) > 1 or template.tools(sample):
             raise UsageError(
                 f"the prompt {template.name!r} has {len(messages)} turns and lm-eval takes one, "
-                "without tools; name another in the task file: dataset_kwargs: {prompt: NAME}"
+                "without tools; name another prompt in the task file: "
+                "dataset_kwargs: {prompt: NAME}"
             )
         columns = {**sample.columns, "question": sample.question, "reference": sample.reference}
         rows.append({**columns, "prompt": messages[0].content})

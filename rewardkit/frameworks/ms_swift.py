@@ -3,8 +3,8 @@
     orms["rewardkit_math"] = reward_class("math")  # in reward.py
     swift rlhf --rlhf_type grpo --external_plugins reward.py --reward_funcs rewardkit_math
 
-ms-swift calls the reward once a batch, with the data set's columns. The reward of a completion that
-can't be judged is None, which ms-swift leaves out.
+ms-swift calls the reward once a batch, with the columns of the data set. The reward of an unjudged
+completion is None, and ms-swift leaves it out.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     ResourcesServer = resources_server("math")  # in resources_servers/rewardkit_math/app.py
 
-The text is the assistant's last message, with the calls of tools that follow it. The reference is
-the field `expected_answer` of the row, else the usual columns, there or in `verifier_metadata`.
+The text is the last message of the assistant, with the calls of tools after it. The reference is
+the field `expected_answer`, else a usual column, of the row or of `verifier_metadata`.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def resources_server(name: str, **arguments: Any) -> type:
 
 
 def reference_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of a request's further fields; `expected_answer` is its reference."""
+    """The row in the further fields of a request; `expected_answer` is the reference."""
     metadata = fields.get("verifier_metadata")
     row = dict(metadata) if isinstance(metadata, dict) else {}
     row |= {name: value for name, value in fields.items() if value is not None}
@@ -63,10 +63,7 @@ def reference_row(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def output_messages(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The messages of the items of a Responses-API reply, with calls of tools as the assistant's.
-
-    A call belongs to the message that it follows.
-    """
+    """The messages in a reply of the Responses API; a call belongs to the message before it."""
     messages: list[dict[str, Any]] = []
     for item in output:
         kind = item.get("type", "message")

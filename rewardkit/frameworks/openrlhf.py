@@ -3,9 +3,8 @@
     reward_func = reward_function("math")  # in reward.py
     --reward.remote_url reward.py
 
-OpenRLHF passes the query, which is the prompt and the completion with special tokens, and swallows
-exceptions. So a text raises none: one that can't be judged scores 0 and counts in
-`extra_logs["unjudged"]`.
+OpenRLHF passes the query, which is the prompt and the completion with special tokens, and ignores
+exceptions. An unjudged completion therefore scores 0, and counts in `extra_logs["unjudged"]`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., dict[str, Any]
 
 
 def agent_executor(name: str, **arguments: Any) -> type:
-    """Return OpenRLHF's `AgentExecutor` of one turn: it judges the generated tokens alone."""
+    """Return OpenRLHF's `AgentExecutor` for one turn, which judges only the generated tokens."""
     check_parameters(name, arguments)
     from openrlhf.utils.agent import SingleTurnAgentExecutor
 
@@ -66,7 +65,7 @@ def _rewards(
 
 
 def completion_of(query: str, prompt: str) -> str | Verdict:
-    """What follows the prompt in a query; an unjudged verdict if the prompt isn't there."""
+    """The text after the prompt in a query; an unjudged verdict if there is no prompt."""
     completion = without_prompt(query, prompt)
     if completion is None:
         return Verdict.unjudged("the query doesn't start with the prompt, nor with its end")

@@ -3,8 +3,8 @@
     rllm eval DATASET --evaluator rewardkit.frameworks.rllm:math
 
 The reference is a field of the task's metadata (`ground_truth`, `answer`, …). The text is the
-episode's answer, else the last trajectory's output, else the model's last response. The
-conversation is the last one that a step has.
+answer of the episode, else the output of the last trajectory, else the last response of the model.
+The conversation is that of the last step that has one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
     check_parameters(name, arguments)
 
     def evaluate(task: Any, episode: Any) -> dict[str, Any]:
-        """Return the reward, whether the text is right, and the other facts as signals."""
+        """Return the reward, whether the text is right, and further numbers as signals."""
         row = task if isinstance(task, Mapping) else task.metadata
         _, (info,) = scorer(name, **arguments).score([_completion(episode)], [row])
         numbers = {key: value for key, value in info.items() if isinstance(value, float)}
@@ -35,9 +35,9 @@ def evaluator(name: str, **arguments: Any) -> Callable[..., dict[str, Any]]:
 
 
 def _completion(episode: Any) -> object:
-    """The conversation, closed by the text; the text alone where no step has a conversation."""
+    """The conversation with the text at the end; without a conversation, the text alone."""
     text = _text(episode)
-    steps = (step for one in episode.trajectories[-1:] for step in one.steps[::-1])
+    steps = (step for last in episode.trajectories[-1:] for step in last.steps[::-1])
     chat = next(filter(None, (step.chat_completions for step in steps)), None)
     if chat is None or not isinstance(text, str):
         return text

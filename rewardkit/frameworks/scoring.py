@@ -20,14 +20,15 @@ from rewardkit.registry import known_names, resolve
 from rewardkit.verifiers.rubric import Rubric
 
 Info = dict[str, float | str]
-Offered = TypeVar("Offered")
+Attribute = TypeVar("Attribute")
 
 
 @dataclass(frozen=True)
 class Scorer:
     """Scores completions with one verifier.
 
-    A score is the verdict's, scaled; an unjudged completion gets `unjudged`, and its info says so.
+    A score is the scaled score of the verdict. An unjudged completion has the score `unjudged`; its
+    info has `unjudged` 1.0.
     """
 
     verifier: Verifier
@@ -43,9 +44,9 @@ class Scorer:
         """Return a score and an info for each completion, in order.
 
         Every info has the keys `score`, `acc` (1.0 or 0.0), `unjudged` (1.0 or 0.0), `pred` and
-        `failure` (texts), and `part_NAME` for each part of a rubric: always all of them, always of
-        one type. A row whose reference is None is unjudged. DataError where a row has no column
-        for it.
+        `failure` (texts), and `part_NAME` for each part of a rubric. All infos have all keys, with
+        values of the same type. A row whose reference is None is unjudged. DataError for a row
+        without a column for the reference.
         """
         parts = tuple(self.verifier.parts) if isinstance(self.verifier, Rubric) else ()
         verdicts = self.verdicts(completions, rows)
@@ -58,7 +59,7 @@ class Scorer:
         return judge_samples(self.verifier, completions, samples, self.options, self.control)
 
     def warm(self) -> Scorer:
-        """Load the verifier and start its workers, before the host starts a timeout."""
+        """Load the verifier and start its workers, before a timeout of the host starts."""
         judge_many(self.verifier, [("", Sample("0"))], self.options)
         return self
 
@@ -87,10 +88,10 @@ def scorer(
 ) -> Scorer:
     """Return the scorer of an installed verifier or task, the same object for the same arguments.
 
-    `reading` is the answer style of a task, or the verifier's parameter; further arguments are the
-    verifier's or the task's parameters. `timeout` and `workers` are those of
-    `rewardkit.verify_batch`. In a Ray actor, of which there are many on a machine, the default is
-    one worker. UnknownName for a name or an argument that doesn't exist.
+    `reading` is the answer style of a task, or the verifier's parameter. Further arguments are
+    parameters of the verifier or the task. `timeout` and `workers` mean the same as in
+    `rewardkit.verify_batch`; in a Ray actor the default is one worker, since a machine runs many
+    actors. UnknownName for a name or an argument that doesn't exist.
     """
     numbers = {"low": low, "high": high, "unjudged": unjudged}
     numbers = read_values(dict.fromkeys(numbers, float), numbers, among="parameter")
@@ -105,9 +106,9 @@ def scorer(
 
 
 def check_parameters(name: str, arguments: Mapping[str, Any]) -> None:
-    """Raise the error of a wrong parameter while the host loads, not at its first sample.
+    """Raise the error of a wrong parameter while the host loads, not at the first sample.
 
-    Without arguments nothing is checked: the host may pass those that the verifier needs later.
+    Without arguments there is no check: the host may pass required arguments later.
     """
     if arguments:
         scorer(name, **arguments)
@@ -125,22 +126,22 @@ def _cached_scorer(
 
 
 def assistant_message(text: object, calls: Iterable[tuple[str, object]]) -> dict[str, Any]:
-    """Return a message with its calls, (name, arguments), as OpenAI writes them."""
+    """Return a message with its calls, (name, arguments), in OpenAI's form."""
     functions = [{"name": name, "arguments": arguments} for name, arguments in calls]
-    written = [{"type": "function", "function": function} for function in functions]
-    return {"role": "assistant", "content": text, **({"tool_calls": written} if written else {})}
+    made = [{"type": "function", "function": function} for function in functions]
+    return {"role": "assistant", "content": text, **({"tool_calls": made} if made else {})}
 
 
 def in_ray_actor() -> bool:
-    """Whether this process is a worker of a Ray cluster."""
+    """Whether this process is an actor of a Ray cluster."""
     ray = sys.modules.get("ray")
     return bool(ray and ray.is_initialized() and os.environ.get("RAY_JOB_ID"))
 
 
-def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offered]:
-    """Return a module's `__getattr__`: `make(name)` for each installed verifier and task, once.
+def by_name(module: str, make: Callable[[str], Attribute]) -> Callable[[str], Attribute]:
+    """Return a module's `__getattr__`: `make(name)`, called once, for each verifier and task.
 
-    AttributeError, which import machinery expects, for a name that isn't installed.
+    AttributeError, as imports expect, for a name that isn't installed.
     """
 
     @cache
@@ -151,12 +152,12 @@ def by_name(module: str, make: Callable[[str], Offered]) -> Callable[[str], Offe
         if name not in names:
             unknown = UnknownName.among("verifier or task", name, names)
             raise AttributeError(f"module {module!r} has no attribute {name!r}: {unknown}")
-        offered = make(name)
+        made = make(name)
         try:
-            offered.__name__ = offered.__qualname__ = name  # type: ignore[attr-defined]
-            offered.__module__ = module  # by these it is pickled
+            made.__name__ = made.__qualname__ = name  # type: ignore[attr-defined]
+            made.__module__ = module  # pickle needs these names
         except AttributeError as error:
             raise UsageError(f"{module}.{name} can't be named: {error}") from error
-        return offered
+        return made
 
     return attribute

@@ -4,8 +4,8 @@
 
     register(id="rewardkit_math", entry_point="rewardkit.frameworks.skyrl_gym:math")
 
-The reference is `reward_spec.ground_truth` of the row. Name the environment in the data set's
-column `env_class`.
+The reference is `reward_spec.ground_truth` of the row. Name the environment in the column
+`env_class` of the data set.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     --custom-rm-path rewardkit.frameworks.slime.math
 
-With `--group-rm` a group is judged as one batch. Rollouts share an event loop, which keeps running
-while a thread judges.
+With `--group-rm` a group is judged as one batch. A thread judges, since rollouts share an event
+loop.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ def reward_function(
     check_parameters(name, arguments)
 
     async def custom_rm(args: object, samples: Any, **_: object) -> float | list[float]:
-        """Return the score of a sample, or those of a list of samples."""
+        """Return the score of a sample, or the scores of a list of samples."""
         group = samples if isinstance(samples, list) else [samples]
         texts = [_generated(args, sample) for sample in group]
         rows = [
-            {**(one.metadata or {}), "reference": one.label, "conversation": one.response}
-            for one in group
+            {
+                **(sample.metadata or {}),
+                "reference": sample.label,
+                "conversation": sample.response,
+            }
+            for sample in group
         ]
         scores, _infos = await asyncio.to_thread(scorer(name, **arguments).score, texts, rows)
         return scores if isinstance(samples, list) else scores[0]

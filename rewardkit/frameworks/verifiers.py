@@ -3,8 +3,8 @@
     [env.taskset.task.rewards]
     math = {fn = "rewardkit.frameworks.verifiers:math", weight = 1.0}
 
-The reference is a field of the task's data (`answer`, `solution`, …). The rollouts share an event
-loop, which goes on while a thread judges.
+The reference is a field of the task's data (`answer`, `solution`, …). A thread judges, since
+rollouts share an event loop.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Coroutine[Any,
 
 
 def _conversation(trace: Any) -> list[dict[str, Any]]:
-    """The messages up to the model's last one, which holds the last reply instead of its text.
+    """The messages up to the last message of the model, with the last reply as its text.
 
-    A prompt may supply messages of an assistant; the closing message is always the model's own.
+    A prompt may supply messages of an assistant; the last message is always the model's.
     """
     last = next(reversed(trace.assistant_messages), None)
     earlier = takewhile(lambda message: message is not last, trace.messages)

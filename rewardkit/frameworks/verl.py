@@ -4,11 +4,11 @@
     reward.custom_reward_function.name=math
     +reward.custom_reward_function.reward_kwargs.timeout=2
 
-Every installed verifier and task is a name. verl calls it in threads of its reward workers, one
-sample a call, and reads the keys of a batch from its first sample.
+Every installed verifier and task is a name. verl calls the function in threads of its reward
+workers, with one sample, and takes the keys of a batch from the first sample.
 
-For trajectories of several turns, verl's manager `naive` drops the special tokens that separate
-them. The manager of this module keeps them:
+verl's manager `naive` drops the special tokens that separate the turns of a trajectory. The manager
+of this module keeps these tokens:
 
     reward.reward_manager.source=importlib
     reward.reward_manager.module.path=pkg://rewardkit.frameworks.verl
@@ -41,7 +41,7 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
     ) -> Info:
         """Return `score`, `acc` (verl's headline metric), `pred` (for maj@N) and further facts.
 
-        What verl adds where it also serves a reward model isn't used.
+        verl passes the arguments `reward_…` if it also serves a reward model; they are unused.
         """
         row = {**(extra_info or {}), "reference": ground_truth, "data_source": data_source}
         _, infos = scorer(name, **arguments, **more_arguments).score([solution_str], [row])
@@ -51,7 +51,7 @@ def reward_function(name: str, **arguments: Any) -> Callable[..., Info]:
 
 
 class WithSpecialTokens:
-    """A tokenizer that decodes special tokens too."""
+    """A tokenizer that also decodes special tokens."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -68,8 +68,8 @@ def _reward_manager() -> type:
     class RewardManager(NaiveRewardManager):  # type: ignore[misc]
         """verl's manager `naive` for the model's last turn.
 
-        Its tokens are those of the last run of `response_mask`, if the batch has one; else the text
-        keeps the special tokens, by which its turns are told apart.
+        With a `response_mask`, the turn is the last run of the mask. Otherwise the text keeps the
+        special tokens, which separate the turns.
         """
 
         def __init__(self, config: Any, tokenizer: Any, *arguments: Any, **named: Any) -> None:
@@ -82,8 +82,8 @@ def _reward_manager() -> type:
                 run = last_run(data.batch["response_mask"][0].tolist())
                 responses = data.batch["responses"]
                 length = data.batch["attention_mask"][0, -responses.shape[-1] :].sum()
-                decode, own = self.tokenizer.decode, responses[0, :length]
-                whole = await self.loop.run_in_executor(None, decode, own)
+                decode, attended = self.tokenizer.decode, responses[0, :length]
+                whole = await self.loop.run_in_executor(None, decode, attended)
                 (given,) = data.non_tensor_batch.get("extra_info", [{}])
                 facts = data.non_tensor_batch | {"extra_info": [{**given, "conversation": whole}]}
                 tokens = responses[:, run]

@@ -1,4 +1,4 @@
-"""Who may call a server: clients with its token, or without one only programs on this machine."""
+"""Access to a server: by its token; without a token only for programs on this machine."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from rewardkit.errors import UsageError
 
 OPEN_PATHS = ("/health",)
 PATH_PREFIX = "/token/"
-"""Access by a token for hosts that send no headers: the path starts with it."""
+"""The start of a path with the token, for hosts that send no headers."""
 
 SHORTEST_TOKEN = 16
-"""Characters that a token must have where other machines reach the server."""
+"""The minimum number of characters of a token if other machines can reach the server."""
 
 
 def read_token(path: Path) -> str:
-    """The token in a file, without white space around it. UsageError if there is none."""
+    """The token in a file, without white space around it. UsageError without a token."""
+    remedy = "write a random token with `openssl rand -hex 32 > FILE`"
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the token file {path} can't be read: {error}") from error
+        raise UsageError(f"the token file {path} can't be read: {error}; {remedy}") from error
     if not token:
-        raise UsageError(f"the token file {path} is empty")
+        raise UsageError(f"the token file {path} is empty; {remedy}")
     return token
 
 
 def check_access(host: str, token: str | None) -> None:
-    """Raise UsageError where `host` is reached from other machines and the token is too weak."""
+    """Raise UsageError if other machines can reach `host` and the token is too short."""
     if is_loopback(host):
         return
     if token is None:
         raise UsageError(
-            f"--host {host} can be reached from other machines; give --token-file FILE, or listen "
-            "on 127.0.0.1"
+            f"other machines can reach --host {host}; pass --token-file FILE, or --host 127.0.0.1"
         )
     if len(token) < SHORTEST_TOKEN:
         raise UsageError(
-            f"the token has {len(token)} characters, and --host {host} can be reached from other "
-            f"machines, which needs at least {SHORTEST_TOKEN}; write a random one with "
+            f"the token has {len(token)} characters, and other machines can reach --host {host}, "
+            f"which needs at least {SHORTEST_TOKEN}; write a random token with "
             "`openssl rand -hex 32 > FILE`"
         )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine alone.
+    """Whether only this machine can reach an address.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "node7")]
     [True, True, True, False, False]
@@ -64,17 +64,16 @@ def is_loopback(host: str) -> bool:
 
 
 class LoopbackMiddleware:
-    """Refuses what a web page could send to a server without a token.
+    """Refuses requests that a web page could send to a server without a token.
 
-    403 for a Host header that isn't a loopback address: a page's own name may resolve to this
-    machine. 415 for a POST that isn't JSON: a page may send other types without asking.
+    403 for a Host header that isn't a loopback address: the name of a web page may resolve to this
+    machine. 415 for a POST that isn't JSON: a web page may send other types without asking.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         refusal = _refusal(Request(scope)) if scope["type"] == "http" else None
         await (refusal or self._app)(scope, receive, send)
 
@@ -84,7 +83,7 @@ def _refusal(request: Request) -> JSONResponse | None:
     if not is_loopback(_name(host)):
         detail = (
             f"the header Host is {host[:100]!r}; a server without a token answers only to "
-            "127.0.0.1, localhost and [::1]: use one of them, or start it with --token-file"
+            "127.0.0.1, localhost and [::1]: use one of these names, or start it with --token-file"
         )
         return JSONResponse({"detail": detail}, 403)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -95,7 +94,7 @@ def _refusal(request: Request) -> JSONResponse | None:
 
 
 def _name(host: str) -> str:
-    """The host in a Host header, without its port; empty where it can't be read."""
+    """The host in a Host header, without its port; empty if the header can't be read."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -103,10 +102,10 @@ def _name(host: str) -> str:
 
 
 class TokenMiddleware:
-    """Answers 401 to every request without the token, but for `/health`.
+    """Answers 401 to every request without the token, except `/health`.
 
-    The token is a bearer token, or the path starts with `/token/TOKEN`. It is compared in constant
-    time and never logged.
+    The token is a bearer token, or the path starts with `/token/TOKEN`. The comparison takes
+    constant time, and no log has the token.
     """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
@@ -114,7 +113,6 @@ class TokenMiddleware:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, its path without the token, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

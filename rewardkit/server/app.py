@@ -1,4 +1,4 @@
-"""The application: rewardkit's own routes, and those that other hosts call."""
+"""The application: rewardkit's routes, and the routes of other hosts."""
 
 from __future__ import annotations
 
@@ -36,21 +36,20 @@ from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
 from rewardkit.text.printable import get_logger
 
 LONGEST_DETAIL = 500
-"""Characters of an error's text that a client gets."""
+"""Maximum number of characters of an error's text in an answer."""
 
 RouteHandler = Callable[[Request], Awaitable[Response]]
 
 ScoredItem = tuple[object, Sample | Verdict]
-"""A completion, or the verdict in its place, with its sample."""
+"""A completion with its sample, or with an unjudged verdict instead of the sample."""
 
 logger = get_logger(__name__)
 
 
 class Answer(JSONResponse):
-    """JSON in ASCII, so that it holds any text of a request, lone surrogates and NaN included."""
+    """JSON in ASCII, which can hold any text of a request, also lone surrogates and NaN."""
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the body."""
         return json.dumps(content).encode()
 
 
@@ -65,8 +64,8 @@ async def error_answer(_: Request, error: Exception) -> Response:
 class ServerSettings:
     """The verifiers and the limits of a server.
 
-    `parameters` are those of the verifiers that have any. `timeout` is in seconds for each
-    completion; sizes are in bytes.
+    `parameters` has the parameters of the verifiers by name. `timeout` is in seconds for each
+    completion. Sizes are in bytes.
     """
 
     verifiers: Sequence[str] = ()
@@ -75,10 +74,10 @@ class ServerSettings:
     timeout: float | None = None
     workers: int | None = None
     most_waiting: int = 50_000
-    """Completions that may wait in the queue."""
+    """Maximum number of completions in the queue."""
     largest_body: int = 64 * 2**20
     most_bytes: int = 256 * 2**20
-    """Bytes of the bodies of all requests that are not answered yet."""
+    """Maximum number of bytes of the bodies of all requests without an answer."""
 
 
 class ScoringServer:
@@ -91,7 +90,7 @@ class ScoringServer:
         self.verifiers = OfferedVerifiers(settings)
         self.ready = False
         self._bytes = 0
-        """Bytes of the bodies of all requests that are not answered yet."""
+        """The bytes of the bodies of all requests without an answer."""
 
     async def _verdicts(
         self,
@@ -102,7 +101,6 @@ class ScoringServer:
         *,
         timeout: float | None = None,
     ) -> list[Verdict]:
-        """Judge items when their turn in the queue comes."""
         verdicts = await self.queue.run(
             request, len(items), lambda: self.verifiers.judge(verifier, items, timeout)
         )
@@ -151,9 +149,9 @@ class ScoringServer:
         return Answer(verdict.score or 0.0)
 
     async def openrlhf_reward(self, request: Request) -> Response:
-        """OpenRLHF's `{query, prompts, labels}`: numbers for one query, else lists of them.
+        """OpenRLHF's `{query, prompts, labels}`: numbers for one query, else lists of numbers.
 
-        OpenRLHF sends one query a request and would give a list of one a second dimension.
+        OpenRLHF sends one query in a request; a list of one reward would get a second dimension.
         """
         body = await self._read(request, RewardRequest)
         if not len(body.query) == len(body.prompts) == len(body.labels):
@@ -173,13 +171,12 @@ class ScoringServer:
         return Answer({"rewards": rewards, "scores": rewards, "extra_logs": logs})
 
     def _offered(self, request: Request) -> tuple[str, Verifier]:
-        """The verifier that the path names, or else the only one."""
+        """The verifier in the path; without a name, the only verifier."""
         name = request.path_params.get("verifier") or self.verifiers.default
         return name, self.verifiers.find(name, {})
 
     def scoring(self, handle: RouteHandler) -> RouteHandler:
-        """The handler of a route that scores: its requests count in the latency, and their bodies
-        until they are answered."""
+        """A route's handler that measures the latency, and frees the bytes of answered requests."""
 
         async def handle_scoring(request: Request) -> Response:
             request.state.bytes = 0
@@ -192,7 +189,7 @@ class ScoringServer:
         return handle_scoring
 
     async def _read(self, request: Request, model: type[Body]) -> Body:
-        """The request's body. HTTPException 429 if it doesn't fit beside the others."""
+        """The request's body. HTTPException 429 if all bodies together are too large."""
         most = self.settings.most_bytes
 
         def count(size: int) -> None:
@@ -206,7 +203,7 @@ class ScoringServer:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Load the verifiers while the server already answers; at the end wait for the judging."""
+        """Load the verifiers while the server already answers; at the end, wait for the judging."""
         warming = asyncio.create_task(self._warm())
         yield
         warming.cancel()
@@ -247,7 +244,7 @@ def _sample(
     question: object = "",
     columns: Mapping[str, object] | None = None,
 ) -> Sample | Verdict:
-    """A sample, or an unjudged verdict without a reference. HTTPException 422 for another type."""
+    """A sample; an unjudged verdict without a reference. HTTPException 422 for a wrong type."""
     try:
         sample = read({"reference": reference}, question="" if question is None else str(question))
     except DataError as error:
@@ -256,9 +253,9 @@ def _sample(
 
 
 class OfferedVerifiers:
-    """The verifiers that the settings name, all installed ones if none, loaded once.
+    """The verifiers in the settings, or all installed verifiers, loaded once.
 
-    UnknownName for one that isn't installed, UsageError for parameters that it doesn't have.
+    UnknownName for a verifier that isn't installed, UsageError for parameters that it doesn't have.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -277,7 +274,7 @@ class OfferedVerifiers:
 
     @property
     def default(self) -> str:
-        """The verifier of the routes whose hosts name none. HTTPException if there are several."""
+        """The verifier of routes without a name. HTTPException if there are several verifiers."""
         if len(self.names) != 1:
             raise HTTPException(
                 400,
@@ -287,16 +284,16 @@ class OfferedVerifiers:
         return self.names[0]
 
     def find(self, name: str, parameters: Mapping[str, object]) -> Verifier:
-        """Return a verifier. HTTPException 404 for a name, 422 for other parameters than its own.
+        """Return a verifier. HTTPException 404 for an unknown name, 422 for other parameters.
 
-        A request without parameters means those that the server was started with.
+        A request without parameters means the parameters of the server's start.
         """
         if name not in self._loaded:
             raise HTTPException(404, str(UnknownName.among("verifier", name, self.names)))
         if parameters and parameters != self.parameters.get(name, {}):
             raise HTTPException(
                 422,
-                "parameters: they are set where the server starts, with --verifier-arg; "
+                "parameters: set parameters when you start the server, with --verifier-arg; "
                 f"this server offers {', '.join(map(self._described, self.names))}",
             )
         return self._loaded[name]
@@ -308,11 +305,11 @@ class OfferedVerifiers:
     def judge(
         self, verifier: Verifier, items: Sequence[ScoredItem], timeout: float | None
     ) -> list[Verdict]:
-        """Return the verdicts; unjudged ones that say why where the verifier can't start."""
+        """Return the verdicts; unjudged verdicts with the cause if the verifier can't start."""
         settings = self._settings
         options = JudgingOptions(timeout=timeout or settings.timeout, workers=settings.workers)
         try:
-            completions, samples = [one for one, _ in items], [sample for _, sample in items]
+            completions, samples = zip(*items, strict=True) if items else ((), ())
             return judge_samples(verifier, completions, samples, options)
         except RewardkitError as error:
             return [Verdict.unjudged(str(error)) for _ in items]

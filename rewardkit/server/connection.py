@@ -1,4 +1,4 @@
-"""A client's connection: uvicorn's, which ends idle ones and answers half-closed ones."""
+"""Connections of clients: idle connections end, half-closed connections get their answer."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from rewardkit.errors import UsageError
 
 HEAD_SECONDS = 10
-"""Seconds between two looks at a connection; one without a new request at two looks is ended.
+"""Seconds between two checks of a connection, which ends after two checks without a new request.
 
-This limits how slowly a request's headers may arrive, and how slowly an answer may be read.
+This limits the time of a request's headers, and the time in which a client reads an answer.
 """
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, which a client can't keep open without sending a request."""
+    """A connection of uvicorn that a client can't keep open without a request."""
 
     _timer: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to look for requests."""
         super().connection_made(transport)
         self._timer = self.loop.call_later(HEAD_SECONDS, self._abort_if_idle, None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the request in progress that its client is gone."""
         self._timer.cancel()
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Keep the connection until the request that arrived whole is answered.
+        """Keep the connection until a complete request is answered.
 
-        A request that waits in the queue gets a message, as it would if the client had gone.
+        A request in the queue gets the same message as from a client that disconnects.
         """
         cycle = self.cycle
         if cycle is None or cycle.more_body or cycle.response_complete:
@@ -58,7 +56,7 @@ class Connection(H11Protocol):
 
 
 def run_app(app: Starlette, *, host: str, port: int, drain_seconds: int) -> None:
-    """Serve an application until SIGTERM; requests that have begun get `drain_seconds` more.
+    """Serve an application until SIGTERM; requests in progress get `drain_seconds` more.
 
     UsageError if the address can't be used.
     """
@@ -84,14 +82,13 @@ def run_app(app: Starlette, *, host: str, port: int, drain_seconds: int) -> None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says its address in one line."""
+    """A server of uvicorn that prints its address in one line."""
 
     def __init__(self, config: uvicorn.Config, address: str) -> None:
         super().__init__(config)
         self._address = address
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
         await super().startup(sockets)
         sys.stderr.write(f"running on {self._address} ; Ctrl-C ends it\n")
         sys.stderr.flush()

@@ -74,13 +74,13 @@ from rewardkit.text.redaction import redact
 TRAINING = "training.json"
 
 DEEPEST_FOLDER = 6
-"""Maximum depth of a run below the folder."""
+"""Maximum depth of a run in the folder."""
 
 IDLE_SECONDS = 120
 """Seconds without a change after which a run that no process locks counts as unfinished."""
 
 Stamp = tuple[tuple[str, int, int], ...]
-"""The files of a folder, each with its time of change and its size."""
+"""The files of a folder, with their times of change and their sizes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,15 +95,15 @@ class LiveRow:
     state: str
     started: str = ""
     problem: str = ""
-    """Why the run failed or the folder can't be read, without secrets."""
+    """Why the run failed, or why the folder can't be read; without secrets."""
 
 
 def folders_below(folder: Path) -> Iterator[Path]:
     """Yield the folders of runs and trainings, in natural order; symbolic links are not followed.
 
-    The evaluations inside a training belong to it.
+    The evaluations in the folder of a training belong to the training.
     """
-    for name, inside, files in os.walk(folder):  # leaves out what it can't read
+    for name, inside, files in os.walk(folder):  # leaves out folders that it can't read
         path = Path(name)
         is_shown = not {RUN, SAMPLES, TRAINING, TRAIN_LOG}.isdisjoint(files)
         if is_shown:
@@ -114,12 +114,12 @@ def folders_below(folder: Path) -> Iterator[Path]:
 
 
 def stamp_of(folder: Path) -> Stamp:
-    """The files that a report reads, at most two folders deep, without checkpoints."""
+    """The files of a report, at a depth of two folders at most, without checkpoints."""
     found: list[tuple[str, int, int]] = []
-    for name, inside, files in os.walk(folder):  # leaves out what it can't read
+    for name, inside, files in os.walk(folder):  # leaves out folders that it can't read
         is_deepest = len(Path(name).relative_to(folder).parts) == 2
         inside[:] = sorted(
-            one for one in inside if not (is_deepest or one.startswith("checkpoint-"))
+            child for child in inside if not (is_deepest or child.startswith("checkpoint-"))
         )
         for file in sorted(files):
             if file not in (LOCK, REPORT) and not file.endswith(".part"):
@@ -131,7 +131,7 @@ def stamp_of(folder: Path) -> Stamp:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a process of this machine writes the run; only looks, since a lock would stop it."""
+    """Whether a process of this machine has locked the run; taking the lock would stop it."""
     try:
         inode = (folder / LOCK).stat().st_ino
         locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
@@ -142,7 +142,7 @@ def is_locked(folder: Path) -> bool:
 
 @dataclass
 class LiveRun:
-    """A folder of a run or a training, read again only when it changed."""
+    """The folder of a run or a training, read again after changes."""
 
     path: Path
     name: str
@@ -150,19 +150,19 @@ class LiveRun:
     is_running: bool = False
     rows: Sequence[LiveRow] = ()
     _verdicts: dict[str, tuple[str, str, bool | None]] = field(default_factory=dict)
-    """For each key of samples.jsonl the task, the problem and whether the completion is right."""
+    """For each key of samples.jsonl, the task, the problem and whether the completion is right."""
     _source: object = None
-    """The start of the run and the file that they are of."""
+    """The start of the run, and the file of `_verdicts`."""
     _offset: int = 0
-    """The bytes of the file that are read; each line is read once."""
+    """The number of bytes of the file that have been read; each line is read once."""
 
     @property
     def identifier(self) -> str:
-        """The name in addresses."""
+        """The name of the run in addresses."""
         return run_identifier(self.path)
 
     def update(self) -> None:
-        """Read what changed."""
+        """Read the changes."""
         stamp = stamp_of(self.path)
         running = self._is_running(stamp)
         if (stamp, running) == (self.stamp, self.is_running) and self.rows:
@@ -190,9 +190,9 @@ class LiveRun:
         """The fields of a row for each task of a run."""
         record = read_run_record(self.path / RUN)
         session = (record.get("sessions") or [{}])[-1]
-        # an interrupted session ends too, but writes no summary
-        summarised = (self.path / SUMMARY).is_file()
-        state = self._state(ended=session.get("ended") and summarised)
+        # an interrupted session also ends, but writes no summary
+        has_summary = (self.path / SUMMARY).is_file()
+        state = self._state(ended=session.get("ended") and has_summary)
         started = str(record.get("started") or "")
         error = session.get("error")
         summary: Mapping[str, Any] = {}
@@ -203,12 +203,14 @@ class LiveRun:
         tasks = summary.get("tasks", {})
         counted = Counter(task for task, _, _ in self._verdicts.values())
         for task in dict.fromkeys([*record.get("tasks", {}), *tasks, *counted]):
-            own = tasks.get(task)
+            summarised = tasks.get(task)
             yield {
                 "task": task,
                 "model": str(record.get("settings", {}).get("model", "")),
-                "accuracy": own["metrics"].get("accuracy") if own else self._accuracy(task),
-                "done": own["completions"] if own else counted[task],
+                "accuracy": (
+                    summarised["metrics"].get("accuracy") if summarised else self._accuracy(task)
+                ),
+                "done": summarised["completions"] if summarised else counted[task],
                 "total": planned_completions(record.get("tasks", {}).get(task, {})),
                 "state": "failed" if error or summary.get("failed") else state,
                 "started": started,
@@ -216,7 +218,7 @@ class LiveRun:
             }
 
     def _read_new_rows(self, started: str) -> None:
-        """Read the lines that are new; all of them if the run that began at `started` is new."""
+        """Read the new lines; all lines if the run has started again."""
         samples = self.path / SAMPLES
         status = samples.stat() if samples.exists() else None
         source = (started, status and status.st_ino)
@@ -235,7 +237,7 @@ class LiveRun:
         return SHARES.mean(list(groups.values())) if groups else None
 
     def _training(self) -> dict[str, Any]:
-        """The fields of a training's row, from its record and its log; a script has the log."""
+        """The fields of a training's row, from record and log; a script writes only the log."""
         log = self.path / TRAIN_LOG
         entries = json.loads(log.read_bytes()) if log.is_file() else []
         tasks = dict.fromkeys(task for entry in entries for task in entry["evaluation"])
@@ -246,7 +248,7 @@ class LiveRun:
             "total": started.get("max_steps", 0),
             "started": started.get("started", ""),
         }
-        # of a training that was resumed, an earlier entry has it too
+        # in a resumed training, an earlier entry has this key too
         ended: object = bool(entries) and "train_runtime" in entries[-1]["logs"]
         steps = entries[-1]["step"] if entries else 0
         if (self.path / TRAINING).is_file():
@@ -273,17 +275,17 @@ def _shown(error: object) -> str:
 
 
 TABLE_SECONDS, REPORT_SECONDS = 5, 30
-"""Seconds after which a browser asks again for the table, and whether a report has changed."""
+"""Seconds after which a browser asks again for the table, and for changes of a report."""
 
 MOST_PAGES = 8
-"""Rendered reports that are kept."""
+"""Number of rendered reports in memory."""
 
 LOOK_SECONDS = 1.0
-"""Least time between two looks at the folder."""
+"""Minimum time between two reads of the folder."""
 
 TABLE = Path(__file__).with_name("live_runs.html.jinja")
 
-NO_RUN = "there is no such run; go back to the table at /"
+NO_RUN = "there is no run at this address; go back to the table at /"
 
 LARGEST_NOTE = 200_000
 """Maximum number of bytes of a request that stores a note."""
@@ -299,7 +301,7 @@ class NoteRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LivePages:
-    """What is below a folder, and the pages that are rendered from it."""
+    """The runs in a folder, and their pages."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -309,7 +311,7 @@ class LivePages:
         self._rendered = functools.lru_cache(MOST_PAGES)(_rendered)
 
     def runs(self) -> list[LiveRun]:
-        """The runs below the folder, read again where they changed."""
+        """The runs in the folder, read again after changes."""
         with self._lock:
             if time.monotonic() - self._looked > LOOK_SECONDS or not self._runs:
                 self._runs = {path: self._run(path) for path in folders_below(self.folder)}
@@ -352,9 +354,8 @@ class LivePages:
         )
         return await _answer(request, tag, policy, page)
 
-    async def one(self, request: Request) -> Response:
-        """`GET /runs/ID`: the report of a run or a training; of several, separated by commas, their
-        comparison."""
+    async def report(self, request: Request) -> Response:
+        """`GET /runs/ID`: the report of a run or a training; `ID,ID` is a comparison."""
         identifiers = request.path_params["identifier"]
         paths = tuple(run.path for run in await run_in_threadpool(self._found, identifiers))
         tag = await run_in_threadpool(_tag, paths)
@@ -364,7 +365,7 @@ class LivePages:
             with self._lock:
                 return self._rendered(paths, tag, live)
 
-        libraries = [markdown_library(), latex_library()]  # the page's own policy may allow fewer
+        libraries = [markdown_library(), latex_library()]  # the policy in the page may allow fewer
         try:
             return await _answer(request, tag, content_policy(libraries, live), page)
         except Exception as error:  # a folder of another program may hold anything
@@ -392,20 +393,20 @@ class LivePages:
 
 
 def _rendered(folders: tuple[Path, ...], tag: str, live: LivePage) -> str:
-    """The report of runs in the state that `tag` names."""
+    """The report of runs; `tag` is the key of the cache."""
     shown = find_shown(folders)
     return render(read_runs(shown), compare_runs(shown), live)
 
 
 def _tag(folders: tuple[Path, ...]) -> str:
-    """The tag of a report: what changes with the runs, then what changes with their notes."""
+    """The tag of a report: a hash of the runs, and a hash of their notes."""
     stamp = [file for folder in folders for file in stamp_of(folder)]
     notes = [file for file in stamp if Path(file[0]).name == NOTES]
     return f"{_hash(repr([file for file in stamp if file not in notes]))}-{_hash(repr(notes))}"
 
 
 async def _answer(request: Request, tag: str, policy: str, page: Callable[[], str]) -> Response:
-    """The page, unless the browser has it already or asks only whether it has changed."""
+    """The page, unless the browser has it already or only asks for its tag."""
     headers = {
         "ETag": f'"{tag}"',
         "Cache-Control": "no-cache",
@@ -434,12 +435,12 @@ def _beside_table(suffix: str) -> str:
 def create_view(folder: Path) -> Starlette:
     """The application. UsageError if `folder` isn't a folder."""
     if not folder.is_dir():
-        raise UsageError(f"{folder} isn't a folder; name one that holds runs, such as runs/")
+        raise UsageError(f"{folder} isn't a folder; name a folder with runs, such as runs/")
     pages = LivePages(folder.resolve())
     return Starlette(
         routes=[
             Route("/", pages.table),
-            Route("/runs/{identifier}", pages.one),
+            Route("/runs/{identifier}", pages.report),
             Route("/runs/{identifier}/notes", pages.note, methods=["POST"]),
         ],
         middleware=[Middleware(LoopbackMiddleware)],

@@ -16,16 +16,16 @@ MOST_ITEMS = 10_000
 """Maximum number of completions in a request."""
 
 DEEPEST_NESTING = 64
-"""Maximum number of lists and objects inside one another."""
+"""Maximum depth of lists and objects."""
 
 MOST_VALUES = 500_000
-"""Maximum number of values in a body, counted before parsing, which holds up all threads."""
+"""Maximum number of values in a body, counted before parsing, which blocks all threads."""
 
 LARGE_BODY = 2**20
-"""Bytes from which a body is parsed in a thread."""
+"""Bytes above which a thread parses the body."""
 
 BODY_SECONDS = 60
-"""How long a body may take to arrive."""
+"""Seconds that a body may take to arrive."""
 
 DISCONNECTED = 499
 """The status of a request whose client has disconnected."""
@@ -73,11 +73,11 @@ class SampleRequest(msgspec.Struct):
 async def read_body(
     request: Request, model: type[Body], *, largest: int, count: Callable[[int], None] | None = None
 ) -> Body:
-    """Read the JSON of a request's body into its model; `count` gets the bytes as they arrive.
+    """Read the JSON of a request's body into its model; `count` gets the number of new bytes.
 
-    HTTPException 413 beyond `largest` bytes or `MOST_VALUES` values, 408 for a body that doesn't
-    arrive in time, 400 for what isn't JSON, 422 for what is nested too deeply or doesn't fit the
-    model; then it names the field.
+    HTTPException 413 for more than `largest` bytes or `MOST_VALUES` values, 408 for a body that
+    doesn't arrive in time, 400 for a body that isn't JSON, 422 for a body that is too deep or
+    doesn't fit the model, with the name of the field.
     """
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -97,7 +97,7 @@ async def read_body(
     content = await asyncio.to_thread(_parsed, body) if parse_in_thread else _parsed(body)
     try:
         return msgspec.convert(content, model)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half surrogates in a name
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # a lone surrogate in a name
         fault, _, place = str(error).partition(" - at `$")
         raise HTTPException(422, f"{place.strip('.`') or 'the body'}: {fault}") from error
 
@@ -114,7 +114,7 @@ def _parsed(body: bytearray) -> object:
         raise HTTPException(400, f"the body isn't JSON: {error}") from error
     if _too_deep(content):
         raise HTTPException(
-            422, f"the body has more than {DEEPEST_NESTING} lists and objects inside one another"
+            422, f"the body has lists and objects at a depth of more than {DEEPEST_NESTING}"
         )
     return content
 
@@ -134,7 +134,7 @@ def _separators(text: str) -> int:
 
 
 def _too_deep(content: object) -> bool:
-    """Whether code that follows the nesting, such as pickle's, might exceed the stack."""
+    """Whether recursive code, such as pickle's, might exceed the stack."""
     level = [content]
     for _ in range(DEEPEST_NESTING):
         inner: list[object] = []

@@ -1,4 +1,4 @@
-"""The page on which a person decides on suspect references, on loopback."""
+"""The page for decisions on suspect references, on loopback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.server.access import LoopbackMiddleware
 from rewardkit.server.requests import read_body
 
 LARGEST = 2**20
-"""Bytes of a decision, at most."""
+"""Maximum number of bytes of a decision."""
 
 
 def create_review(curated: Curated) -> Starlette:

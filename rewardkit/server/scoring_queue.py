@@ -1,4 +1,4 @@
-"""The bounded queue of requests; a full one refuses further requests."""
+"""The bounded queue of requests; a full queue refuses requests."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ RETRY_AFTER = 1
 
 
 def too_busy(metrics: ServerMetrics, why: str) -> HTTPException:
-    """The refusal, which is counted, of a request for which there is no room now."""
+    """Refuse a request for which there is no room now, and count it."""
     metrics.refused.inc()
     return HTTPException(429, f"{why}; try again", headers={"Retry-After": str(RETRY_AFTER)})
 
@@ -72,10 +72,10 @@ JudgingResult = TypeVar("JudgingResult")
 
 
 class ScoringQueue:
-    """Runs a few requests at once in threads; the rest wait, up to `most_waiting` completions.
+    """Runs a few requests at once in threads; others wait, up to `most_waiting` completions.
 
-    A deadline starts when a completion is judged, never while its request waits. A client that
-    disconnects while it waits frees its place.
+    The deadline of a completion starts when it is judged, not while its request waits. A client
+    that disconnects while it waits frees its place.
     """
 
     def __init__(self, metrics: ServerMetrics, *, most_waiting: int) -> None:
@@ -89,7 +89,7 @@ class ScoringQueue:
     async def run(
         self, request: Request, count: int, judge: Callable[[], JudgingResult]
     ) -> JudgingResult:
-        """Return what `judge` returns, called in a thread once there is a place.
+        """Call `judge` in a thread when there is a place, and return its result.
 
         HTTPException 429 if `count` more completions don't fit into the queue.
         """
@@ -124,7 +124,7 @@ async def _acquire_unless_disconnected(places: asyncio.Semaphore, request: Reque
         await places.acquire()
         return
     acquired = asyncio.ensure_future(places.acquire())
-    # after the whole body, the next message says that the client sends no more, or is gone
+    # after the whole body, the next message means that the client sends no more, or is gone
     disconnected = asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait({acquired, disconnected}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
 """The formulas of group-relative policy optimisation, as short functions over tensors.
 
-Training uses them beside TRL's own; `k1`, `k2` and `k3` show the estimators of its KL term.
-B completions in groups of G to a prompt, each of at most T tokens.
+Training adds these formulas to TRL's; `k1`, `k2` and `k3` are estimators of the KL term.
+A batch has B completions in groups of G to a prompt, each of at most T tokens.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Schedule:
         """The momentum at `step`, counted from 0."""
         return min(self.m0 + self.increment * step, self.m_max)
 
-    def never(self) -> bool:
-        """Whether it stays 0."""
+    def is_zero(self) -> bool:
+        """Whether the momentum is 0 at every step."""
         return self.m_max == 0 or (self.m0 == 0 and self.increment == 0)
 
 
 def weighted_rewards(per_function: Tensor, weights: Tensor) -> Tensor:
-    """The weighted sums of the rewards, (B,), of (B, functions); NaN where no function judged."""
+    """The weighted sums (B,) of rewards (B, functions); NaN where no function judged."""
     rewards = (per_function * weights.to(per_function.device)).nansum(dim=1)
     return rewards.masked_fill(per_function.isnan().all(dim=1), math.nan)
 
@@ -63,14 +63,14 @@ Gates = Mapping[str, Mapping[str, float]]
 
 
 def weight_at(weights: WeightSchedule, step: int) -> float:
-    """The weight at `step`, counted from 0: that of the last pair up to it."""
+    """The weight at `step`, counted from 0: the weight of the last pair up to this step."""
     return [weight for first, weight in weights if first <= step][-1]
 
 
 def gated_rewards(per_function: Tensor, names: Sequence[str], gates: Gates) -> Tensor:
-    """The rewards (B, functions) of `names`, 0 where a reward of its gate is below its score.
+    """The rewards (B, functions) of `names`; 0 where another reward is below the gate's score.
 
-    An unjudged reward stays NaN; one behind an unjudged gate becomes NaN.
+    An unjudged reward stays NaN. A reward behind an unjudged gate becomes NaN.
     """
     gated = per_function.clone()
     for name, wanted in gates.items():
@@ -84,9 +84,9 @@ def gated_rewards(per_function: Tensor, names: Sequence[str], gates: Gates) -> T
 
 
 def group_statistics(rewards: Tensor, group_size: int) -> tuple[Tensor, Tensor]:
-    """Each group's mean and unbiased standard deviation, (B / group_size,) both.
+    """Each group's mean and unbiased standard deviation, both (B / group_size,).
 
-    The mean is NaN where nothing in the group is judged; the deviation is 0 below two judged.
+    The mean is NaN in a group without a judged reward. The deviation is 0 with fewer than two.
     """
     groups = _grouped(rewards, group_size)
     mean = groups.nanmean(dim=1)
@@ -119,9 +119,10 @@ def momentum_advantages(
     """Advantages by statistics blended over steps, (B,), and the history after this step.
 
     With history (M, S) and momentum m in [0, 1): mean_j = m·M + (1 − m)·mean(r_j), std_j likewise,
-    A = (r − mean_j) / (std_j + eps). Then M ← m·M + (1 − m)·avg_j mean(r_j), S likewise, over the
-    groups with a judged reward; the first step sets both. m = 0 is (r − mean) / (std + eps),
-    bit for bit (GRPO, Shao et al. 2024).
+    A = (r − mean_j) / (std_j + eps); 0 for an unjudged completion and where a group's rewards are
+    equal. Then M ← m·M + (1 − m)·avg_j mean(r_j), S likewise, over the groups with a judged reward;
+    the first step sets both. m = 0 is (r − mean) / (std + eps), bit for bit (GRPO, Shao et al.
+    2024).
     """
     if not 0 <= momentum < 1:
         raise ValueError(f"momentum is {momentum}; it must be in [0, 1)")
@@ -138,17 +139,22 @@ def momentum_advantages(
     if history is not None:
         mean = momentum * history.mean + (1 - momentum) * mean
         std = momentum * history.std + (1 - momentum) * std
-    return _normalised(rewards, mean, std + eps), after
+    groups = _grouped(rewards, group_size)
+    advantages = (groups - mean.unsqueeze(1)) / (std + eps).unsqueeze(1)
+    silent = groups.isnan() | zero_variance(rewards, group_size).unsqueeze(1)
+    return advantages.masked_fill(silent, 0.0).flatten(), after
 
 
 def span_sums(scores: Tensor) -> Tensor:
-    """The number of a completion's spans, the sum of their scores (spans,) and of their squares."""
+    """The number of spans of a completion, and the sums of their scores (spans,) and squares."""
     return scores.new_tensor([len(scores), scores.sum().item(), scores.square().sum().item()])
 
 
 def span_baselines(sums: Tensor, group_size: int) -> Tensor:
-    """The mean and the standard deviation of the scores of a group's spans, (B, 2), for each
-    completion; `sums` (B, 3) are those of `span_sums`."""
+    """For each completion, the mean and standard deviation of its group's span scores, (B, 2).
+
+    `sums` (B, 3) are the results of `span_sums`.
+    """
     count, total, squares = sums.view(-1, group_size, 3).sum(dim=1).unbind(dim=1)
     count = count.clamp(min=1)
     mean = total / count
@@ -161,20 +167,11 @@ def span_baselines(sums: Tensor, group_size: int) -> Tensor:
 def span_advantages(scores: Tensor, baseline: Tensor) -> Tensor:
     """(s − mean) / (std + eps) of a completion's spans, (spans,): the advantage of their tokens.
 
-    Mean and deviation are over all spans of the group, as in process supervision of GRPO (Z. Shao
-    et al., DeepSeekMath, arXiv:2402.03300 (2024), section 4.1.3), where each token gets the sum
-    over its own step and all later ones; here it gets that of its own span.
+    Mean and deviation cover all spans of the group, as in process supervision of GRPO (Z. Shao
+    et al., DeepSeekMath, arXiv:2402.03300 (2024), section 4.1.3). There a token gets the sum over
+    its step and all later steps; here a token gets only the value of its span.
     """
     return (scores - baseline[0]) / (baseline[1] + EPS)
-
-
-def _normalised(rewards: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
-    """(r − mean) / scale by group; 0 where that is NaN, and where the group carries no signal."""
-    group_size = rewards.shape[0] // mean.shape[0]
-    groups = _grouped(rewards, group_size)
-    advantages = (groups - mean.unsqueeze(1)) / scale.unsqueeze(1)
-    silent = groups.isnan() | zero_variance(rewards, group_size).unsqueeze(1)
-    return advantages.masked_fill(silent, 0.0).flatten()
 
 
 def _grouped(rewards: Tensor, group_size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""TRL's GRPO trainer with what recipes add: gates, schedules, silent groups, and momentum."""
+"""TRL's GRPO trainer with gates, weights by step, silent groups, token rewards and momentum."""
 
 from __future__ import annotations
 
@@ -38,31 +38,30 @@ from rewardkit.trainers.rewards.token_rewards import tokens_of_spans
 TOKEN_LOSSES = ("cispo", "dapo", "vespo")
 """Loss types that TRL divides by the tokens of the generated batch, `num_items_in_batch`."""
 KEPT, SCALE = "kept", "kept_scale"
-"""Keys of a batch: whether each completion's group is kept (B,), and the factor of its loss."""
+"""Keys of a batch: whether the group of each completion is kept, (B,); the factor of the loss."""
 
 
 def _no_completions() -> dict[str, Any]:
-    """TRL's logs, which would hold only the batch generated last, without a limit."""
+    """TRL's logs without their limit, which keeps only the batch that was generated last."""
     names = ("images", "prompt", "completion", "advantages")
     plain: dict[str, Any] = {name: deque() for name in names}
     return {**plain, "rewards": defaultdict(deque), "extra": defaultdict(deque)}
 
 
 class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
-    """GRPOTrainer with a recipe's gates, weights by step, baseline and treatment of silent groups.
+    """GRPOTrainer with gates, weights by step, no baseline, silent groups and token rewards.
 
-    `gates` are `objectives.gated_rewards`'s, and `weights` `objectives.weight_at`'s, by the names
-    of reward functions. Without a baseline the advantage is the reward itself.
+    `gates` and `weights` have the names of reward functions as keys; see
+    `objectives.gated_rewards` and `objectives.weight_at`. With the baseline "none" the advantage
+    is the reward itself.
 
-    A group is silent when its judged rewards are all equal, or fewer than two. Its advantages are
-    0, but TRL would still step with its KL term. With `skip_silent_groups`, silent groups count
-    neither in the gradient nor in the mean over completions: a generated batch gives the gradient
-    that its other groups alone would give.
+    A group is silent if its judged rewards are all equal, or if it has fewer than two. Its
+    advantages are 0, but TRL would still step with the KL term. With `skip_silent_groups`, the
+    gradient is the gradient of the other groups alone.
 
-    `span_weights` are weights of token rewards, by the names of reward functions whose verdicts
-    have spans: `objectives.span_advantages` is added to the advantage of each token of a span.
-    What the function pays for the whole reply is still weighted by `reward_weights`. Evaluation is
-    TRL's own. UsageError for settings that make this impossible.
+    `span_weights` are the weights of token rewards, by the names of reward functions whose verdicts
+    have spans. Each token of a span gets `objectives.span_advantages` in addition to the advantage
+    of its completion. UsageError for settings that exclude each other.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
     ) -> None:
         self._skips = skip_silent_groups
         self._span_weights: Mapping[str, float] = span_weights or {}
-        self._of_tokens: list[torch.Tensor] = []
+        self._token_advantages: list[torch.Tensor] = []
         self._gates: Gates = gates or {}
         self._schedules: Mapping[str, WeightSchedule] = weights or {}
         self._baseline = baseline
@@ -129,38 +128,40 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         gathered = super()._calculate_rewards(*args, **kwargs)
         self._gathered = gated_rewards(gathered, names, self._gates)
         if self._span_weights and self.model.training:
-            self._of_tokens = self._span_advantages(args[2], args[3])
+            self._token_advantages = self._span_advantages(args[2], args[3])
         return self._gathered
 
     def _span_advantages(
         self, completions: Sequence[object], ids: Sequence[Sequence[int]]
     ) -> list[torch.Tensor]:
         """The advantages that spans give to the tokens of this process's completions."""
-        of_tokens = [torch.zeros(len(own)) for own in ids]
+        advantages = [torch.zeros(len(tokens)) for tokens in ids]
         for name, weight in self._span_weights.items():
             function = self.reward_funcs[self.reward_func_names.index(name)]
             spans = [verdict.spans for verdict in function.judge.last_verdicts]
-            scores = [torch.tensor([one.score for one in own]) for own in spans]
-            sums = torch.stack([span_sums(own) for own in scores])
+            scores = [torch.tensor([span.score for span in scored]) for scored in spans]
+            sums = torch.stack(list(map(span_sums, scores)))
             gathered = self.accelerator.gather(sums.to(self.accelerator.device)).cpu()
             baselines = span_baselines(gathered, self.num_generations)
-            own_baselines = self._own_rows(baselines, len(completions))
+            baselines = self._local_rows(baselines, len(completions))
             for place, completion in enumerate(completions):
                 text = last_message(completion)
                 covered = tokens_of_spans(self._tokenizer, ids[place], text, spans[place])
-                values = span_advantages(scores[place], own_baselines[place])
+                values = span_advantages(scores[place], baselines[place])
                 for tokens, value in zip(covered, values, strict=True):
-                    of_tokens[place][tokens] += weight * value
-        share = torch.cat(of_tokens).ne(0).float().mean() if ids else torch.zeros(())
+                    advantages[place][tokens] += weight * value
+        share = torch.cat(advantages).ne(0).float().mean() if ids else torch.zeros(())
         self._log_metric("spans/tokens", share.item())
-        return of_tokens
+        return advantages
 
     def _with_spans(self, advantages: torch.Tensor, length: int) -> torch.Tensor:
-        """The advantages of completions (B,) and those of their tokens' spans, (B, length); (B,)
-        without weights of spans."""
+        """The advantages (B,) of completions; with span weights, of their tokens (B, length)."""
         if not self._span_weights:
             return advantages
-        padded = [torch.nn.functional.pad(one, (0, length - len(one))) for one in self._of_tokens]
+        padded = [
+            torch.nn.functional.pad(tokens, (0, length - len(tokens)))
+            for tokens in self._token_advantages
+        ]
         return advantages.unsqueeze(1) + torch.stack(padded).to(advantages)
 
     def _weighted_rewards(self) -> torch.Tensor:
@@ -180,32 +181,32 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
             silent = zero_variance(self._weighted_rewards(), self.num_generations)
             self._metrics["train"]["skipped_groups"].append(silent.float().mean().item())
             kept = ~silent.repeat_interleave(self.num_generations)
-            self._mask(output, self._own_rows(kept, len(inputs)))
+            self._mask(output, self._local_rows(kept, len(inputs)))
         return output
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """TRL's log; its file of completions has each completion since the last file once."""
+        """Log as TRL does; each file of completions has every completion since the last file."""
         self.log_completions = self.args.log_completions and bool(self._logs["prompt"])
         super().log(logs, start_time)
         if self.log_completions:
             self._logs = _no_completions()
 
-    def _own_rows(self, rows: torch.Tensor, count: int) -> torch.Tensor:
-        """The `count` rows of this process, of those of all processes."""
+    def _local_rows(self, rows: torch.Tensor, count: int) -> torch.Tensor:
+        """The `count` rows of this process, from the rows of all processes."""
         first = self.accelerator.process_index * count
         return rows[first : first + count]
 
     def _set_advantages(self, output: dict[str, Any], advantages: torch.Tensor) -> None:
-        """Replace TRL's advantages, logged ones too, by those of all processes' completions."""
-        own = self._own_rows(advantages, len(output["advantages"]))
-        output["advantages"] = self._with_spans(own, output["completion_ids"].shape[1])
+        """Replace TRL's advantages, also in its log; `advantages` are those of all processes."""
+        local = self._local_rows(advantages, len(output["advantages"]))
+        output["advantages"] = self._with_spans(local, output["completion_ids"].shape[1])
         logged = self._logs["advantages"]
         for _ in range(min(len(logged), len(advantages))):
             logged.pop()
         logged.extend(advantages.tolist())
 
     def _mask(self, output: dict[str, Any], kept: torch.Tensor) -> None:
-        """Take the other completions out of the loss; the model still reads all their tokens."""
+        """Leave the other completions out of the loss; the model still reads all tokens."""
         completion_mask = output["completion_mask"]
         in_loss = output.get("tool_mask", torch.ones_like(completion_mask))
         output[KEPT] = kept
@@ -227,7 +228,7 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         device = self.accelerator.device
         if self.loss_type in TOKEN_LOSSES:
             return torch.ones((), device=device)
-        if self.loss_type == "bnpo":  # a mean over tokens in each micro-batch, and then over those
+        if self.loss_type == "bnpo":  # a mean over the tokens of each micro-batch, then over them
             units = torch.stack([kept.any() for kept in micro_batches])
         else:
             units = torch.cat(micro_batches)
@@ -236,7 +237,6 @@ class RecipeGRPOTrainer(GRPOTrainer):  # type: ignore[misc]  # trl has no types
         return scale
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], **kwargs: Any) -> torch.Tensor:
-        """TRL's loss; a mean over the completions of kept groups, if groups are skipped."""
         loss: torch.Tensor = super().compute_loss(model, inputs, **kwargs)
         return loss * inputs[SCALE] if SCALE in inputs else loss
 
@@ -249,14 +249,13 @@ logger = get_logger(__name__)
 class MomentumGRPOTrainer(RecipeGRPOTrainer):
     """GRPOTrainer whose advantages are `objectives.momentum_advantages`.
 
-    A step is a generated batch. Momentum starts at `m0` and grows by `increment` each step, never
-    above `m_max`; `eps` is added to the deviation. Groups with equal rewards have advantage 0 and
-    are counted; with `skip_silent_groups` they do not contribute to a step, not even through the KL
-    term, whatever the momentum. Evaluation is TRL's own. With momentum 0 throughout and TRL's
-    `eps`, advantages and weights equal those of GRPOTrainer, bit for bit. The history is saved in
-    each checkpoint.
-    Further arguments are those of RecipeGRPOTrainer. UsageError for settings with which TRL
-    normalises by other statistics than a group's.
+    A step is a generated batch. Momentum starts at `m0` and grows by `increment` each step, up to
+    `m_max`. `eps` is added to the deviation. A group with equal rewards has the advantage 0 and is
+    counted in the log. With momentum 0 throughout and TRL's `eps`, advantages and weights equal
+    those of GRPOTrainer, bit for bit. Each checkpoint has the history.
+
+    The other arguments are the arguments of RecipeGRPOTrainer. UsageError for settings with which
+    TRL normalises by other statistics than those of a group.
     """
 
     def __init__(
@@ -288,7 +287,7 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
 
     def _overrides(self) -> bool:
         # unscaled advantages have no eps
-        return not self._schedule.never() or (self._eps != EPS and self.scale_rewards != "none")
+        return not self._schedule.is_zero() or (self._eps != EPS and self.scale_rewards != "none")
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)

@@ -141,7 +141,7 @@ def test_a_recipe_with_everything_trains_and_resumes(tiny_checkpoint: Path, tmp_
     assert not (whole.final / "adapter_model.safetensors").exists()
 
     def part(resume: bool = True, **changed: object) -> TrainingResult:
-        output = {"output_dir": tmp_path / "b", "resume": resume}
+        output: dict[str, Any] = {"output_dir": tmp_path / "b", "resume": resume}
         return train("motion", model=tiny_checkpoint, settings={**settings, **changed}, **output)
 
     part(resume=False, max_steps=2)

@@ -41,7 +41,7 @@ logger = get_logger(__name__)
 
 
 def improves(metric: str, value: float, best: float | None) -> bool:
-    """Whether `value` is better than the best so far; of two equal values the earlier is kept."""
+    """Whether `value` is better than the best so far; an equal value isn't."""
     if best is None:
         return True
     return value < best if metric in LOWER_IS_BETTER else value > best
@@ -51,8 +51,8 @@ def improves(metric: str, value: float, best: float | None) -> bool:
 class BestCheckpoint:
     """The best checkpoint by a task's metric.
 
-    transformers' rotation keeps `state.best_model_checkpoint`, which it compares as text with
-    output_dir/checkpoint-N. It saves the state in each checkpoint, so a resumed training has it.
+    The rotation of transformers keeps `state.best_model_checkpoint`, compared as text with
+    output_dir/checkpoint-N. Each checkpoint has the state, so a resumed training has it too.
     """
 
     task: str
@@ -63,11 +63,10 @@ class BestCheckpoint:
     """The file best.json."""
 
     def folder(self, step: int) -> Path:
-        """The folder in which the trainer saves this step."""
         return self.checkpoints / f"checkpoint-{step}"
 
     def is_kept(self, state: Any) -> bool:
-        """Whether a resumed training chose its best checkpoint by this metric and still has it."""
+        """Whether a resumed training has a best checkpoint by this metric."""
         step = state.best_global_step
         if not step:
             return False
@@ -75,7 +74,7 @@ class BestCheckpoint:
         same_metric = (record.get("task"), record.get("metric")) == (self.task, self.metric)
         if same_metric and self.folder(step).is_dir():
             return True
-        why = f"{self.record} names none by {self.metric} of {self.task}"
+        why = f"{self.record} names no checkpoint by {self.metric} of {self.task}"
         if same_metric:
             why = f"{self.folder(step)} is gone"
         again = "the search for the best checkpoint starts again at step %d: %s"
@@ -89,7 +88,7 @@ class BestCheckpoint:
         state.best_model_checkpoint = str(self.folder(step))
 
     def write(self, state: Any) -> None:
-        """Write best.json from the trainer's state, or remove it if there is no best."""
+        """Write best.json from the trainer's state; remove the file if there is no best."""
         if state.best_global_step is None:
             self.record.unlink(missing_ok=True)
             return
@@ -107,25 +106,25 @@ RUN_DEPENDENT_PREFIXES = (
     *("part_", "pass@", "pass^", "maj@", "cons@", "avg@", "g-pass@", "mg-pass@"),
     "seed_spread",
 )
-"""Prefixes of metrics that some runs have and others don't: checked after the first run."""
+"""Prefixes of metrics that only some runs have: they are checked after the first run."""
 
 SIGNS = "signs"
-"""The number of signs in the trainer's own logs, where there are any."""
+"""The key of the number of signs in the trainer's logs."""
 
 Listener = Callable[[int, Mapping[str, TaskSummary]], None]
 
 
 class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
-    """Watch a training: evaluate before the first step, at every `every`th step and at the end;
-    keep the log, the completions and the best checkpoint; report signs of trouble.
+    """Evaluate while TRL trains; keep log, completions and best checkpoint; report signs.
 
-    Options and results are those of `rewardkit eval`: greedy unless `temperature` is set. They are
-    independent of the training's sampling, and evaluating doesn't change the training. `metric`
-    of the first task decides the best checkpoint; for rates of failure, such as `error_rate`, lower
-    is better.
-    UsageError here for a wrong name, data file or prompt, and before the first step for a prompt
-    that is too long or a `metric` that the task lacks.
-    With `log_completions`, TRL keeps what the training generates at each log, with all rewards.
+    There is an evaluation before the first step, at every `every`th step and at the end. It has the
+    options and the results of `rewardkit eval`: greedy unless you set `temperature`, independent of
+    the training's sampling. An evaluation doesn't change the training. `metric` of the first task
+    decides which checkpoint is the best; for rates of failure, such as `error_rate`, lower is
+    better. With `log_completions`, TRL keeps all completions of the training with their rewards.
+
+    UsageError for a wrong name, data file or prompt. UsageError before the first step for a prompt
+    that is too long, or a `metric` that the task doesn't have.
     """
 
     def __init__(
@@ -166,18 +165,17 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         self._engine: TrainerEngine | None = None
 
     def on_init_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Have TRL keep the completions, without printing them, unless the script says so."""
+        """Have TRL keep the completions; print them only if the script sets it."""
         if self._log_completions and getattr(args, "log_completions", True) is False:
             args.log_completions, args.num_completions_to_print = True, 0
 
     def attach(self, trainer: Any) -> None:
-        """Generate with the vLLM of a GRPO trainer, if it has one."""
+        """Generate with the vLLM of a GRPO trainer, if the trainer has one."""
         self._engine = TrainerEngine(trainer) if getattr(trainer, "use_vllm", False) else None
 
     def on_train_begin(
         self, args: Any, state: Any, control: Any, *, model: Any, processing_class: Any, **_: Any
     ) -> None:
-        """Read the record of a resumed training, or evaluate before the first step."""
         self._output_dir = self._chosen_dir or Path(args.output_dir)
         self._checkpoint = LiveCheckpoint(
             model, processing_class, self.live_evaluation.options.engine()
@@ -204,9 +202,10 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
                 raise UsageError(
                     f"the trainer keeps the best checkpoint by {args.metric_for_best_model!r} "
                     "(metric_for_best_model, load_best_model_at_end or save_strategy='best') and "
-                    "EvaluationCallback by its metric; unset the trainer's, or pass keep_best=False"
+                    "EvaluationCallback by its metric; leave these settings of the trainer out, or "
+                    "pass keep_best=False"
                 )
-            # the best of a resumed training goes on, the same in every process
+            # a resumed training keeps its best checkpoint, the same in every process
             if broadcast_from_main(state.is_world_process_zero and self._best.is_kept(state)):
                 self._best.choose(state, state.best_metric, state.best_global_step)
             else:
@@ -217,13 +216,12 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             self._evaluate(args, state, model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
-        """Evaluate at every `every`th step and the last; have the step saved if it is the best."""
         if state.global_step % self._every == 0 or control.should_training_stop:
             self._evaluate_and_keep(args, state, control, model)
         return control
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, *, model: Any, **_: Any) -> Any:
-        """Evaluate the last step if an epoch's end made it the last."""
+        """Evaluate the last step if the end of an epoch ends the training."""
         if control.should_training_stop and self._last_step != state.global_step:
             self._evaluate_and_keep(args, state, control, model)
         return control
@@ -231,7 +229,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: dict[str, Any], **_: Any
     ) -> None:
-        """Record what the trainer logs; add to it the number of signs."""
+        """Record what the trainer logs; add the number of signs."""
         if not state.is_world_process_zero:
             return
         self._log.add_logs(state.global_step, logs)
@@ -241,12 +239,11 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
                 entry[SIGNS] = self._log.present_signs
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Draw the curve with what the last step logged after its evaluation."""
+        """Draw the curve again: the last step logs after its evaluation."""
         if state.is_world_process_zero:
             self._log.draw()
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Write best.json once the best checkpoint is saved."""
         if (
             self._keep_best
             and state.is_world_process_zero

@@ -1,4 +1,4 @@
-"""Evaluate the model in training with the harness's own run, as its saved checkpoint would be."""
+"""Evaluate the model in training by the harness's run, like its saved checkpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = get_logger(__name__)
 
 @dataclass(frozen=True)
 class LiveEvaluation:
-    """The same prompts with the same sampling, at any step."""
+    """An evaluation with the same prompts and the same sampling at every step."""
 
     options: EvalOptions
     task_plans: Sequence[TaskPlan]
@@ -39,13 +39,13 @@ class LiveEvaluation:
     def plan(cls, options: EvalOptions, batch_size: int) -> LiveEvaluation:
         """Resolve every name, read the data and render every prompt once.
 
-        UsageError for what can't be found or read, or for an option that trainers don't have.
+        UsageError for a name or a file that doesn't exist, or an option that trainers don't have.
         """
         options.engine().refuse("trainer's", "thinking_token_budget")
         return cls(options, plan_tasks(options, [options.prompt])[options.prompt], batch_size)
 
     def longest(self, tokenizer: Tokenizer) -> int:
-        """The most tokens that a prompt and its completion need."""
+        """The maximum number of tokens of a prompt with its completion."""
         return max(
             len(
                 tokenizer.prompt(
@@ -69,7 +69,7 @@ class LiveEvaluation:
         gradient_checkpointing: Mapping[str, Any] | None,
         engine: TrainerEngine | None = None,
     ) -> Mapping[str, TaskSummary]:
-        """Each task's summary, in every process; the main process judges and writes `folder`."""
+        """Evaluate, and return each task's summary in every process; one judges and writes."""
         from accelerate import PartialState
 
         with eval_mode(model, gradient_checkpointing):
@@ -107,9 +107,9 @@ class LiveEvaluation:
 
 @contextlib.contextmanager
 def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> Iterator[None]:
-    """Put the model in evaluation mode; restore it and all random states afterwards.
+    """Put the model in evaluation mode; restore its mode and all random states afterwards.
 
-    `gradient_checkpointing` are the arguments with which it was switched on, if it was.
+    `gradient_checkpointing` are the arguments that switched gradient checkpointing on, or None.
     """
     import numpy as np
     import torch
@@ -127,7 +127,7 @@ def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> I
         disable_gradient_checkpointing(inner, gradient_checkpointing),
         torch.random.fork_rng(devices=[inner.device] if inner.device.type == "cuda" else []),
     ):
-        # the model's sampling defaults would replace every setting that we leave out
+        # the model's sampling defaults would replace every setting that isn't given
         owner.generation_config = GenerationConfig()
         model.eval()
         try:
@@ -141,9 +141,9 @@ def eval_mode(model: Any, gradient_checkpointing: Mapping[str, Any] | None) -> I
 
 
 class TrainerEngine:
-    """TRL's `VLLMGeneration` of a trainer, in the trainer's process or on a server.
+    """The `VLLMGeneration` of a TRL trainer, in the trainer's process or on a server.
 
-    Every process of the trainer makes the same calls, each with its own prompts, equally many.
+    Every process of the trainer makes the same calls, with the same number of prompts.
     """
 
     def __init__(self, trainer: Any) -> None:
@@ -151,7 +151,7 @@ class TrainerEngine:
         self._generation = trainer.vllm_generation
 
     def max_model_len(self) -> int:
-        """Its context length in tokens; call this in the main process only."""
+        """The context length in tokens; call this only in the main process."""
         if self._generation.mode == "server":
             config = self._generation.vllm_client.get_server_info()["model_config"]
             return int(config["max_model_len"])
@@ -160,7 +160,7 @@ class TrainerEngine:
     def complete(
         self, batch: Sequence[Request], checkpoint: LocalModel, sampling: Sampling
     ) -> list[Completion]:
-        """Complete the prompts with the model's current weights, in the same order."""
+        """Complete the prompts in order with the current weights."""
         step = self._trainer.state.global_step
         if self._trainer._last_loaded_step != step:  # the trainer syncs by the same rule
             self._generation.sync_weights()
@@ -176,19 +176,19 @@ class TrainerEngine:
             reader.add(row)
         completions = [reader.completion() for reader in readers]
         if sampling.stop and any(
-            (one.completion_tokens or 0) < sampling.max_tokens
-            and thinking_is_open(request.prompt.text, one.text)
-            for request, one in zip(batch, completions, strict=True)
+            (completion.completion_tokens or 0) < sampling.max_tokens
+            and thinking_is_open(request.prompt.text, completion.text)
+            for request, completion in zip(batch, completions, strict=True)
         ):
             logger.warning(
-                "the trainer's vLLM ended completions before their thinking did, perhaps at a stop "
-                "text inside it; leave out the stop texts, or evaluate the checkpoint by itself"
+                "the trainer's vLLM ended completions within their thinking, perhaps at a stop "
+                "text; leave out the stop texts, or evaluate the checkpoint with rewardkit eval"
             )
         return completions
 
     @contextlib.contextmanager
     def _sampling(self, sampling: Sampling, stop_ids: Sequence[int]) -> Iterator[None]:
-        """Draw by `sampling`, and afterwards by the trainer's settings again."""
+        """Replace the trainer's sampling by `sampling`; restore it afterwards."""
         same = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
         settings = {
             **{name: getattr(sampling, name) for name in same},
@@ -209,7 +209,6 @@ class TrainerEngine:
             vars(self._generation).update(before)
 
     def describe(self) -> Mapping[str, object]:
-        """The engine's part of a run's record."""
         import vllm
 
         return {
@@ -219,10 +218,10 @@ class TrainerEngine:
 
 
 class LiveCheckpoint(LocalModel):
-    """Everything of the checkpoint that a trainer would save now, except the weights.
+    """The checkpoint that a trainer would save now, without the weights.
 
-    The tokenizer and the configurations are saved and read again like a checkpoint's, so that
-    prompts, stops and texts equal those of evaluating the saved checkpoint, token for token.
+    The tokenizer and the configurations are saved and read again, so that prompts, stops and texts
+    equal those of the saved checkpoint, token for token.
     """
 
     def __init__(self, model: Any, tokenizer: Any, options: EngineOptions) -> None:
@@ -238,7 +237,7 @@ class LiveCheckpoint(LocalModel):
             _ = self.stop_ids
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Hashes of everything except the weights, which change during training."""
+        """Hashes of everything but the weights, which change."""
         return {name: value for name, value in self._fingerprint.items() if name != "weights"}
 
 
@@ -246,10 +245,9 @@ class LiveCheckpoint(LocalModel):
 class LiveBackend:
     """The model at a step of its training; all processes share the work.
 
-    It generates with `engine`, the trainer's, or with the model itself where that is None.
-    A model that is sharded over the processes needs all of them in every call, so each process
-    takes part in each batch. The main process calls `generate` and then `close`; meanwhile the
-    others are in `follow`.
+    `engine` generates; without an engine, the model itself does. A model that is sharded over the
+    processes needs all of them in every call, so each process takes part in each batch. The main
+    process calls `generate` and then `close`; meanwhile the other processes are in `follow`.
     """
 
     wrapped: Any
@@ -268,11 +266,10 @@ class LiveBackend:
         self._closed = False
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
-        """The prompt that the saved checkpoint would get."""
         return self.checkpoint.render(messages, tools)
 
     def start(self, requests: int, longest: int) -> None:
-        """Generate with the model itself if its trainer's engine has too little room."""
+        """Generate with the model itself if the trainer's engine has too little room."""
         room = None if self.engine is None else self.engine.max_model_len()
         if room is not None and room < longest:
             logger.warning(
@@ -290,7 +287,7 @@ class LiveBackend:
     ) -> Iterator[tuple[Request, Completion]]:
         """Generate in batches of prompts of similar length, each shared among the processes.
 
-        An engine gets all requests at once and makes its own batches.
+        An engine gets all requests in one batch.
         """
         size = self.batch_size * self._processes.num_processes
         with_engine = self.engine is not None
@@ -315,16 +312,16 @@ class LiveBackend:
         from accelerate.utils import gather_object
 
         processes = self._processes.num_processes
-        own = batch[self._processes.process_index :: processes]
-        # a process without a request of its own takes part too, and drops the result; an engine
-        # wants as many prompts from each
-        padding = -(-len(batch) // processes) - len(own) if with_engine else int(not own)
-        shared = [*own, *itertools.repeat(batch[0], padding)]
+        part = batch[self._processes.process_index :: processes]
+        # a process without a request takes part too, and drops the result; an engine wants the
+        # same number of prompts from each process
+        padding = -(-len(batch) // processes) - len(part) if with_engine else int(not part)
+        padded = [*part, *itertools.repeat(batch[0], padding)]
         if self.engine is not None and with_engine:
-            completions = self.engine.complete(shared, self.checkpoint, sampling)
+            completions = self.engine.complete(padded, self.checkpoint, sampling)
         else:
-            completions = self._complete(shared, sampling)
-        keys = [request.key for request in own]
+            completions = self._complete(padded, sampling)
+        keys = [request.key for request in part]
         by_key = dict(gather_object(list(zip(keys, completions, strict=False))))
         return [(request, by_key[request.key]) for request in batch]
 
@@ -346,7 +343,6 @@ class LiveBackend:
             ) from error
 
     def describe(self) -> Mapping[str, object]:
-        """The backend's part of the run's record."""
         import transformers
 
         return {
@@ -363,7 +359,7 @@ class LiveBackend:
         }
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The checkpoint's hashes; the step identifies the weights."""
+        """The hashes of the checkpoint; the step identifies the weights."""
         return {**self.checkpoint.fingerprint(), "weights": f"in training, at step {self.step}"}
 
 

@@ -1,8 +1,8 @@
 """Signs of trouble in a training, such as a reward that is hacked.
 
-A sign says what happened that a person should look at, and ends with a link to completions. Each
-depends only on the log's entries. Rates are compared by their 95% intervals, and logged rewards by
-the deviation of their noise and of their batches.
+A sign says what happened, and ends with a link to completions. Signs depend only on the entries of
+the log. Rates are compared by their 95% intervals. Logged rewards are compared by the deviation of
+their noise and of their batches.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.names import COMPLETIONS_LINK, reward_words
 
 Entry = dict[str, Any]
-"""`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`, and where it was
-evaluated `"lengths": {task: tokens at 0, 5, … 100% of the completions}`, `"answers": {task:
+"""`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`. An evaluated step also
+has `"lengths": {task: tokens at 0, 5, … 100% of the completions}`, `"answers": {task:
 frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metrics}`. The first
 entry of a training has `"training": {"model", "max_steps", "started"}`."""
 
@@ -34,15 +34,14 @@ class StepEvaluation:
     step: int
     metrics: Mapping[str, Mapping[str, float]]
     previous_step: int
-    """The step of the evaluation before: later logs belong to this one."""
+    """The step of the evaluation before; the logs after it belong to this evaluation."""
 
     @property
     def name(self) -> str:
-        """The name of its run."""
+        """The name of the run."""
         return evaluation_name(self.step)
 
     def value(self, metric: str) -> float:
-        """The metric's mean."""
         return self.metrics[metric]["value"]
 
 
@@ -61,9 +60,9 @@ def evaluations(entries: Sequence[Entry], task: str) -> list[StepEvaluation]:
 
 
 def values_near(entries: Sequence[Entry], evaluation: StepEvaluation, name: str) -> list[float]:
-    """The values logged close to an evaluation: the later half of those since the one before.
+    """The values logged close to an evaluation: the later half since the evaluation before.
 
-    The first log is that of the model before the first step.
+    For the evaluation before the first step, this is the first log.
     """
     logged = logged_values(entries, name)
     if not evaluation.step:
@@ -73,15 +72,15 @@ def values_near(entries: Sequence[Entry], evaluation: StepEvaluation, name: str)
 
 
 def has_risen(before: StepEvaluation, after: StepEvaluation, metric: str) -> bool:
-    """Whether a metric is higher `after` than `before`, with 95% intervals that don't overlap."""
+    """Whether a metric is higher `after` than `before`, and the 95% intervals don't overlap."""
     earlier, later = before.metrics.get(metric), after.metrics.get(metric)
     return earlier is not None and later is not None and later["low"] > earlier["high"]
 
 
 def noise_deviation(values: Sequence[float]) -> float | None:
-    """The standard deviation of noise round a trend, from the median of successive differences.
+    """The standard deviation of noise around a trend, from the median of successive differences.
 
-    A single jump doesn't count. None for fewer than four values.
+    A single jump has no effect. None for fewer than four values.
     """
     if len(values) < 4:
         return None
@@ -89,29 +88,29 @@ def noise_deviation(values: Sequence[float]) -> float | None:
 
 
 RECENT_LOGS = 3
-"""How many of the last logs must agree: a single batch proves nothing."""
+"""The number of logs that must agree: a single batch proves nothing."""
 STANDARD_ERRORS = 3.0
-"""The least difference of mean rewards that is a sign by itself, in standard errors."""
+"""The smallest difference of mean rewards that is a sign by itself, in standard errors."""
 LEAST_RISE, LONE_RISE, LARGE_RISE = 0.5, 0.75, 1.0
-"""A reward's rise in deviations of a batch's rewards: the least that counts; the least with fewer
-than four logs; and what counts however much logs scatter."""
+"""The smallest rise of a reward that counts, in deviations of a batch's rewards: usually; with
+fewer than four logs; and however much logs scatter."""
 FOLLOWS = 0.4
 """The share of a reward's rise that accuracy must reach, both in deviations."""
 ONE_SIDED = 0.8416 / 1.96
 """The width of a one-sided 80% interval, as a share of the 95% interval's."""
 MOST = 0.5
-"""The share of groups or of answers that is most of them."""
+"""The share of groups or of answers above which they are most of all."""
 SOLVED = 0.9
-"""An accuracy at which most groups are all right, which is no sign."""
+"""An accuracy at which most groups are all right, so that equal rewards are no sign."""
 BEYOND_REFERENCES = 0.25
-"""How far the share of one answer must be above that of the most frequent reference."""
+"""The least distance between the shares of the most frequent answer and reference."""
 DRIFT = 2.0
 """The factor by which the mean length must change."""
 FEWEST_ANSWERS = 10
 
 
 Signs = Iterator[tuple[str, str]]
-"""Names and messages of signs; a name stays the same while its sign lasts."""
+"""Names and messages of signs; the name of a sign doesn't change while the sign lasts."""
 
 LINK = "#samples?"
 """The address of completions in a report's page, before the filters and the order."""
@@ -123,7 +122,7 @@ def completions_link(**query: str) -> str:
 
 
 def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str]:
-    """Every sign that the log shows at its end. Rewards are compared with its first task."""
+    """Every sign at the end of the log. Rewards are compared with the first task's accuracy."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
     found = [*no_reward(entries)] or [*equal_rewards(entries, tasks)]
     found += [*drifting_length(entries, tasks), *truncated_training(entries, truncation_share)]
@@ -145,7 +144,7 @@ class Rise:
     before: float
     after: float
     deviations: float
-    """Its rise in deviations of a batch's rewards."""
+    """The rise in deviations of a batch's rewards."""
 
     def __str__(self) -> str:
         words = reward_words(self.name)
@@ -159,7 +158,7 @@ def rises(
     *,
     standard_errors: float = 1.0,
 ) -> list[Rise]:
-    """The rewards whose means rose, the largest rise first; `reward` where none is logged alone."""
+    """The rewards whose means rose, the largest rise first; else the sum of all, `reward`."""
     logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
     means = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
     found = []
@@ -187,14 +186,14 @@ def rises(
 
 
 def _and_rises(found: Sequence[Rise], **otherwise: str) -> tuple[str, str]:
-    """The rewards that rose, in words, and the link to the completions by the first of them."""
+    """The rewards that rose, in words, and the link to the completions sorted by the first."""
     if not found:
         return "", completions_link(**otherwise)
     return f" while {', '.join(map(str, found))}", completions_link(sort=found[0].name)
 
 
 def accuracy_rise(before: StepEvaluation, after: StepEvaluation) -> tuple[float, float] | None:
-    """The bounds of accuracy's rise, one-sided, 80%; None without both accuracies.
+    """The one-sided 80% bounds of the rise of accuracy; None without both accuracies.
 
     R. G. Newcombe, Stat. Med. 17 (1998) 873, method 10.
     """
@@ -208,7 +207,7 @@ def accuracy_rise(before: StepEvaluation, after: StepEvaluation) -> tuple[float,
 
 
 def _follows(before: StepEvaluation, after: StepEvaluation, deviations: float) -> bool:
-    """Whether accuracy may have risen by a share of what a reward's rise lets expect."""
+    """Whether accuracy may have risen by the share `FOLLOWS` of a reward's rise."""
     bounds = accuracy_rise(before, after)
     if bounds is None:
         return True
@@ -234,7 +233,7 @@ def no_reward(entries: Sequence[Entry]) -> Signs:
 
 
 def equal_rewards(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
-    """In each of the last logs, the rewards of most groups were all equal; not if all are right."""
+    """In each of the last logs, the rewards of most groups were equal, and not all right."""
     last = logged_values(entries, "frac_reward_zero_std")[-RECENT_LOGS:]
     if len(last) < RECENT_LOGS or min(share for _, share in last) <= MOST:
         return
@@ -266,7 +265,8 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
         if bounds and bounds[0] > 0:
             return
         found = rises(entries, evaluated[0], evaluated[-1])
-        quantiles = [own for one in entries if (own := one.get("lengths", {}).get(task))]
+        lengths = (entry.get("lengths", {}).get(task) for entry in entries)
+        quantiles = [found for found in lengths if found]
         if quantiles:
             spans.append(("evaluation", fmean(quantiles[0]), fmean(quantiles[-1])))
     for where, before, now in spans:
@@ -285,8 +285,8 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
 def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     """Accuracy fell from its best value, beyond its interval."""
     *earlier, latest = evaluations(entries, task)
-    evaluated = [one for one in earlier if "accuracy" in one.metrics]
-    best = max(evaluated, key=lambda one: one.value("accuracy"), default=latest)
+    evaluated = [each for each in earlier if "accuracy" in each.metrics]
+    best = max(evaluated, key=lambda each: each.value("accuracy"), default=latest)
     if has_risen(latest, best, "accuracy"):
         risen, link = _and_rises(rises(entries, best, latest), run=latest.name, outcome="wrong")
         yield (
@@ -298,7 +298,7 @@ def fallen_accuracy(entries: Sequence[Entry], task: str) -> Signs:
 
 
 def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
-    """Format rose beyond its interval since an earlier evaluation, and accuracy didn't rise."""
+    """Format rose beyond its interval since an earlier evaluation, and accuracy didn't."""
     *earlier, latest = evaluations(entries, task)
     for before in earlier:
         if (
@@ -321,7 +321,7 @@ def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
 
 
 def one_answer(entries: Sequence[Entry], task: str) -> Signs:
-    """Most completions of the latest evaluation give one answer, and most references don't."""
+    """Most completions of the latest evaluation have the same answer; most references differ."""
     latest = evaluations(entries, task)[-1]
     (found,) = [
         entry.get("answers", {}).get(task)
@@ -351,7 +351,7 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
         found = [
             rise
             for rise in rises(entries, before, latest, standard_errors=STANDARD_ERRORS)
-            if not any(_follows(one, latest, rise.deviations) for one in (previous, before))
+            if not any(_follows(each, latest, rise.deviations) for each in (previous, before))
         ]
         if found:
             yield (
@@ -394,16 +394,17 @@ def unfinished_evaluation(entries: Sequence[Entry], task: str, share: float) -> 
 
 
 def frequent_answers(rows: Iterable[CompletionRow]) -> dict[str, dict[str, Any]]:
-    """Each task's most frequent answer, its share of the `count` completions, and the share of the
-    most frequent reference."""
+    """Each task's most frequent answer with its share of the `count` completions, and the share
+    of the most frequent reference."""
     by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
     found = {}
-    for task, own in by_task.items():
-        answers = Counter(row.verdict.answer for row in own if row.verdict.answer)
-        ((_, references),) = Counter(row.reference for row in own).most_common(1)
+    for task, own_rows in by_task.items():
+        total = len(own_rows)
+        answers = Counter(row.verdict.answer for row in own_rows if row.verdict.answer)
+        ((_, references),) = Counter(row.reference for row in own_rows).most_common(1)
         for answer, count in answers.most_common(1):
-            shares = {"share": count / len(own), "references": references / len(own)}
-            found[task] = {"answer": answer, "count": len(own), **shares}
+            shares = {"share": count / total, "references": references / total}
+            found[task] = {"answer": answer, "count": total, **shares}
     return found

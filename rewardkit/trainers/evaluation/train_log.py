@@ -37,12 +37,12 @@ logger = get_logger(__name__)
 
 
 def as_json(value: object) -> str:
-    """One line of JSON, with null for each number that isn't finite: JSON has no NaN."""
+    """One line of JSON; a number that isn't finite becomes null, since JSON has no NaN."""
     return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> float | str | None:
-    """A scalar of numpy or torch as a number; any other value as text."""
+    """A scalar of numpy or torch as a number, any other value as text."""
     try:
         number: float | None = finite(float(value))
     except (TypeError, ValueError):
@@ -51,14 +51,16 @@ def _plain(value: Any) -> float | str | None:
 
 
 def read_json(path: Path, kind: Any, what: str) -> Any:
-    """The file's value, or None if there is no file. DataError if it isn't JSON of this type."""
+    """The file's content, or None if there is no file. DataError if it isn't JSON of this type."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         msgspec.convert(document, kind)
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise DataError(f"{path} isn't {what}: {error}; move it away to start a new one") from error
+        raise DataError(
+            f"{path} isn't {what}: {error}; move it away, and a new one is written"
+        ) from error
     return document
 
 
@@ -69,7 +71,7 @@ def read_log(folder: Path) -> list[Entry]:
 
 
 def read_best(path: Path) -> dict[str, Any] | None:
-    """The content of a best.json, or None if there is none. DataError if it is damaged."""
+    """The content of a best.json, or None if there is no file. DataError if it is damaged."""
     best: dict[str, Any] | None = read_json(path, dict, "the record of a best checkpoint")
     return best
 
@@ -77,8 +79,9 @@ def read_best(path: Path) -> dict[str, Any] | None:
 class TrainLog:
     """The log and the curve in a folder; each sign is logged once.
 
-    A step is a line of the file, and every change is written at once. A training resumed at a step
-    continues the log up to it; a new training starts a new log, whose first entry holds `about`.
+    Each step is a line of the file. Every change is written at once. A training that resumes at a
+    step continues the log at this step. A new training starts a new log; its first entry holds
+    `about`.
     """
 
     def __init__(
@@ -97,7 +100,7 @@ class TrainLog:
         if self.entries and about:  # a resumed training may have another number of steps
             before = self.entries[0].get("training", about)
             self.entries[0]["training"] = {**about, "started": before.get("started", "")}
-        # earlier lines are kept as text: a long training's log takes too long to format again
+        # lines are kept as text: formatting the log of a long training again takes too long
         self._lines = [as_json(entry) for entry in self.entries]
         self._present_signs = self._signs()
 
@@ -107,7 +110,7 @@ class TrainLog:
         return len(self._present_signs)
 
     def add_logs(self, step: int, logs: Mapping[str, Any]) -> None:
-        """Record what the trainer logged; a step may log more than once."""
+        """Record what the trainer logged; a step may log several times."""
         self._update(step, {"logs": self._entry(step)["logs"] | dict(logs)})
 
     def add_evaluation(
@@ -118,23 +121,21 @@ class TrainLog:
         amounts: Mapping[str, Mapping[str, Metric]],
         answers: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> None:
-        """Record an evaluation, with its quantiles of lengths, its amounts and its most frequent
-        answers; draw the curve again."""
+        """Record an evaluation with its lengths, amounts and frequent answers; draw the curve."""
         unjudged = "%s: %d of %d completions of step %d's evaluation could not be judged"
         for task, summary in summaries.items():
             if summary.unjudged:
                 logger.warning(unjudged, task, summary.unjudged, summary.completions, step)
         plain = {
-            task: {name: asdict(metric) for name, metric in own.items()}
-            for task, own in amounts.items()
+            task: {name: asdict(metric) for name, metric in metrics.items()}
+            for task, metrics in amounts.items()
         }
-        metrics = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
-        values = {"evaluation": metrics, "lengths": dict(lengths), "answers": dict(answers)}
+        evaluation = {task: summary.as_json()["metrics"] for task, summary in summaries.items()}
+        values = {"evaluation": evaluation, "lengths": dict(lengths), "answers": dict(answers)}
         self._update(step, {**values, "amounts": plain} if plain else values)
         self.draw()
 
     def draw(self) -> None:
-        """Draw the curve of all entries."""
         points = [
             CurvePoint(
                 entry["step"],
@@ -156,9 +157,9 @@ class TrainLog:
         return self.entries[-1]
 
     def _update(self, step: int, values: Mapping[str, Any]) -> None:
-        """Change a step's entry, add the signs that are new, and write the file.
+        """Change a step's entry, add new signs, and write the file.
 
-        A sign that went away counts as new when it comes back.
+        A sign that disappeared and comes back is new.
         """
         entry = self._entry(step)
         entry |= values

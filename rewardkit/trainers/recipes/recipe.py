@@ -1,4 +1,4 @@
-"""A recipe: every setting of a training, typed; and `--set KEY=VALUE`, which replaces some."""
+"""A recipe: every setting of a training, typed; `--set KEY=VALUE` replaces settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SFT = "sft"
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings:
-    """Where the prompts come from, and which are left out."""
+    """Where the prompts come from, and which prompts are left out."""
 
     file: str | None = None
     split: str = "train"
@@ -46,10 +46,10 @@ class DataSettings:
     max_prompt_length: PositiveInt | None = None
     """Tokens; longer prompts are left out."""
     max_total_length: PositiveInt | None = None
-    """Tokens of prompt and completion, where max_completion_length isn't set and the worked
-    replies fit. SFT leaves out longer rows."""
+    """Tokens of prompt and completion, if max_completion_length isn't set and the worked replies
+    fit. SFT leaves out longer rows."""
     long: Share = 0.0
-    """The share of long solutions that SFT learns from."""
+    """The share of long solutions in SFT."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class ModelSettings:
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "float32"
     attn_implementation: str | None = None
     trust_remote_code: bool = False
-    """Whether code that the checkpoint brings may run; no recipe's file may say so."""
+    """Whether code of the checkpoint may run; a recipe's file can't set it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class RewardSettings:
     def __post_init__(self) -> None:
         steps = [step for step, _ in self.weights]
         if self.weights and (steps[0] != 0 or steps != sorted(set(steps))):
-            raise ValueError(f"weights has the steps {steps}; begin at 0, and let them rise")
+            raise ValueError(f"weights has the steps {steps}; begin at 0, and let the steps rise")
         if self.weights and self.weight is not None:
             raise ValueError("weight and weights are both set; leave one of them out")
 
@@ -95,7 +95,7 @@ class MomentumSettings(Schedule):
 
 @dataclass(frozen=True, kw_only=True)
 class CallbackSettings:
-    """EvaluationCallback's own arguments; with `every` 0 there is no evaluation."""
+    """The arguments that only EvaluationCallback has; `every` 0 means no evaluation."""
 
     every: NonNegativeInt = 10
     batch_size: int = 64
@@ -120,23 +120,23 @@ else:
         frozen=True,
         kw_only=True,
     )
-    """The arguments of EvaluationCallback, without those that the training sets too."""
+    """The arguments of EvaluationCallback, without the arguments that the training sets too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Every setting of a training. Without `momentum`, advantages are TRL's own."""
+    """Every setting of a training. Without `momentum`, TRL computes the advantages."""
 
     name: str
     task: str
     verifier: str | None = None
-    """The verifier of the training's completions; None: the task's own for the prompt."""
+    """The verifier of the training's completions; None: the task's verifier for the prompt."""
     rescue: str | None = None
     """"judge": a model judges the answers that the verifier calls wrong."""
     confirm: str | None = None
     """"judge": a model judges the answers that the verifier calls right."""
     timeout: Seconds | None = None
-    """Seconds for a verdict, also in evaluations; None: the verifier's own deadline, or 1."""
+    """Seconds for a verdict, also in evaluations; None: the verifier's deadline, or 1."""
     about: str = ""
     prompt: str | None = None
     system_prompt: str | None = None
@@ -149,21 +149,21 @@ class Recipe:
     task_args: dict[str, Any] = field(default_factory=dict)
     """The parameters of the task."""
     verifier_args: dict[str, Any] = field(default_factory=dict)
-    """The parameters of the verifier of the training's completions, and the judge's: judge.KEY."""
+    """The parameters of `verifier`, and of the judge: judge.KEY."""
     model: ModelSettings = ModelSettings()
     peft: dict[str, Any] = field(default_factory=dict)
     """The arguments of peft's LoraConfig; without any, all weights are trained."""
     rewards: dict[str, RewardSettings] = field(default_factory=dict)
-    """By name; the task's other rewards keep the task's weights."""
+    """By name; the other rewards of the task keep their weights."""
     trainer: dict[str, Any] | Literal["sft"] = field(default_factory=dict)
-    """GRPOConfig's fields by their own names; or "sft", with SFTConfig's in `sft`."""
+    """The fields of GRPOConfig; or "sft", with the fields of SFTConfig in `sft`."""
     sft: dict[str, Any] = field(default_factory=dict)
     momentum: MomentumSettings | None = None
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
 
     @property
     def is_sft(self) -> bool:
-        """Whether it trains on worked solutions, not by rewards."""
+        """Whether the recipe trains on worked solutions, without rewards."""
         return self.trainer == SFT
 
     @property
@@ -172,13 +172,13 @@ class Recipe:
         return self.trainer if isinstance(self.trainer, dict) else self.sft
 
     def settings(self) -> dict[str, Any]:
-        """All settings, section by section, without those that are not set."""
+        """All settings that are set, section by section."""
         unused = GRPO_ONLY if self.is_sft else (SFT,)
         return {name: value for name, value in plain_section(self).items() if name not in unused}
 
 
 def plain_section(section: Any) -> dict[str, Any]:
-    """A section's settings as a file would state them, without those that are not set."""
+    """The settings of a section that are set, as a file would have them."""
     return {
         name: _plain(value)
         for name, value in vars(section).items()
@@ -192,7 +192,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return plain_section(value)
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
@@ -203,14 +203,14 @@ SECTIONS: Mapping[str, type] = {
 }
 ARGUMENTS = ("task_args", "verifier_args", "peft")
 OPEN_SECTIONS = ("rewards", "trainer", SFT, *ARGUMENTS)
-"""Sections whose keys the task, the verifier, peft and TRL define."""
+"""Sections whose keys come from the task, the verifier, peft and TRL."""
 GRPO_ONLY = (
     *("rewards", "momentum", "verifier_args", "rescue", "confirm"),
     *("skip_silent_groups", "baseline"),
 )
-"""What supervised training has no use for."""
+"""Keys and sections that SFT doesn't have."""
 KEYS = tuple(name for name in Recipe.__dataclass_fields__ if name != "name")
-"""What a recipe's file may hold at the top: plain keys and sections."""
+"""Keys and sections of a recipe's file."""
 
 
 def trainer_section(contents: Mapping[str, Any]) -> str:
@@ -219,14 +219,14 @@ def trainer_section(contents: Mapping[str, Any]) -> str:
 
 
 ANY = "any"
-"""The recipe that trains the task that is named beside it."""
+"""The recipe for any task; the command names the task."""
 
 RecipeContents = Mapping[str, Any]
 """What a recipe's TOML file holds, not yet validated."""
 
 
 def find_recipe(name: str) -> tuple[str, RecipeContents]:
-    """Return a recipe's name and contents; `name` is a registered name or a TOML file's path."""
+    """Return a recipe's name and contents; `name` is an installed name or the path of a file."""
     if name.endswith(".toml") or "/" in name:
         return Path(name).stem, read_recipe(Path(name))
     return name, read_recipe(Path(registry.installed().recipe(name)))
@@ -240,12 +240,11 @@ def read_recipe(path: Path) -> RecipeContents:
 def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> Recipe:
     """Read a recipe's contents; `trainer_fields` are the types of the trainer's keys.
 
-    UsageError for an unknown key, or a value that its key doesn't take.
+    UsageError for an unknown key, a value of another type, or settings that exclude each other.
     """
     source = f"recipe {name!r}"
     for key in contents:
-        if key in MOVED:
-            raise UsageError(f"{source}: {key} can't be set: {MOVED[key]}")
+        check_moved(key, f"{source}: ")
         if key not in KEYS:
             raise UnknownName.among(f"key of {source}", key, KEYS)
     if "task" not in contents:
@@ -270,22 +269,24 @@ def build_recipe(name: str, contents: RecipeContents, trainer_fields: Mapping[st
     )
     rewards = contents.get("rewards", {})
     if isinstance(rewards, Mapping):
-        rewards = {key: _read_reward(one, key, source) for key, one in rewards.items()}
+        rewards = {key: _read_reward(value, key, source) for key, value in rewards.items()}
     read = {**contents, section: values, "rewards": rewards, "name": name}
     recipe = read_section(Recipe, read, source)
-    for contradiction in _of_sft(contents) if recipe.is_sft else _of_grpo(recipe):
+    contradictions = (
+        _contradictions_of_sft(contents) if recipe.is_sft else _contradictions_of_grpo(recipe)
+    )
+    for contradiction in contradictions:
         raise UsageError(f"{source}: {contradiction}")
     return recipe
 
 
 def _read_reward(value: object, name: str, source: str) -> RewardSettings:
-    """A reward's settings, or its weight alone."""
     if isinstance(value, Mapping):
         return read_section(RewardSettings, value, source, f"rewards.{name}")
     return RewardSettings(weight=read_value(float, value, f"{source}: rewards.{name}"))
 
 
-def _of_sft(contents: RecipeContents) -> Iterator[str]:
+def _contradictions_of_sft(contents: RecipeContents) -> Iterator[str]:
     for name in filter(contents.get, GRPO_ONLY):
         if name in (*SECTIONS, *OPEN_SECTIONS):
             yield f'trainer is "sft", which has no [{name}]; leave that section out'
@@ -293,11 +294,11 @@ def _of_sft(contents: RecipeContents) -> Iterator[str]:
             yield f'trainer is "sft", which has no groups; leave {name} out'
 
 
-def _of_grpo(recipe: Recipe) -> Iterator[str]:
+def _contradictions_of_grpo(recipe: Recipe) -> Iterator[str]:
     scaling = recipe.trainer_settings.get("scale_rewards", "group")
     if recipe.data.long:
         yield 'data.long needs solutions, which only trainer = "sft" learns from'
-    # unscaled advantages have no eps, which is all that [momentum] sets where m_max is 0
+    # with m_max 0, [momentum] sets only eps, and unscaled advantages have no eps
     blends = recipe.momentum is not None and (recipe.momentum.m_max or scaling == "batch")
     if blends and scaling not in ("group", True):
         yield (
@@ -311,13 +312,13 @@ def _of_grpo(recipe: Recipe) -> Iterator[str]:
         )
     if recipe.baseline == "none" and recipe.skip_silent_groups:
         yield (
-            "without a baseline, groups whose rewards are all equal teach, too; leave "
+            "without a baseline, a group whose rewards are all equal teaches too; leave "
             "skip_silent_groups out"
         )
 
 
 MOVED = {
-    "warmup_ratio": "TRL takes warmup_steps=0.1 for a share now",
+    "warmup_ratio": "set warmup_steps; in TRL a value below 1, such as 0.1, is a share now",
     "save_safetensors": "TRL always saves safetensors now",
     "vllm_device": "choose vllm_mode=colocate or vllm_mode=server",
     "output_dir": "pass --output-dir",
@@ -330,13 +331,19 @@ MOVED = {
 """Settings that were removed or moved."""
 
 
+def check_moved(key: str, place: str = "") -> None:
+    """Raise UsageError for a setting that was removed or moved."""
+    if key in MOVED:
+        raise UsageError(f"{place}{key} can't be set: {MOVED[key]}")
+
+
 class CommandLineValue(str):
-    """Text from a command line: a TOML value, or plain text if it isn't TOML."""
+    """Text of a command line: a TOML value, or plain text if it isn't TOML."""
 
     __slots__ = ()
 
     def readings(self) -> list[object]:
-        """What the text may mean, the likeliest first."""
+        """The possible values, the likeliest first."""
         try:
             return [tomllib.loads(f"value = {self}")["value"], str(self)]
         except tomllib.TOMLDecodeError:
@@ -357,13 +364,13 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, object]:
 def apply_overrides(
     contents: RecipeContents, values: Mapping[str, object], trainer_fields: Mapping[str, Any]
 ) -> RecipeContents:
-    """Return the recipe with `values` set, each by its key or its dotted name.
+    """Return the recipe with `values`, each under its key or its dotted name.
 
-    UsageError for a name of no setting or of several, or a value of another type.
+    UsageError for a name that no setting or several settings have, or a value of another type.
     """
     types = _types(contents, trainer_fields)
     changed = copy.deepcopy(dict(contents))
-    # the task and the verifier first: others may be their parameters
+    # the task and the verifier first: the other values may be their parameters
     for given in sorted(values, key=lambda name: name not in ("task", "verifier")):
         name, kind = _find_setting(given, types, changed)
         section, _, key = name.rpartition(".")
@@ -388,16 +395,14 @@ def _types(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> dict[
     top = {key: kind for key, kind in types_of(Recipe).items() if key in KEYS}
     return {
         **{key: kind for key, kind in top.items() if key not in (*SECTIONS, *OPEN_SECTIONS)},
-        **{f"{name}.{key}": kind for name, own in sections.items() for key, kind in own.items()},
+        **{f"{name}.{key}": kind for name, keys in sections.items() for key, kind in keys.items()},
     }
 
 
 def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents) -> tuple[str, Any]:
-    """The dotted name of the setting that a user calls so, and its type."""
+    """The dotted name and the type of the setting that a user calls `name`."""
     section, _, key = name.rpartition(".")
-    moved = key if section in ("", "trainer", "sft") else section
-    if moved in MOVED:
-        raise UsageError(f"{moved} can't be set: {MOVED[moved]}")
+    check_moved(key if section in ("", "trainer", "sft") else section)
     if section == "rewards":  # only the task and the installed plugins know which keys there are
         return name, float | dict[str, Any]
     if section.startswith("rewards.") and key in types_of(RewardSettings):
@@ -420,7 +425,7 @@ def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents)
 
 
 def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:
-    """The types of the parameters that the recipe's task or verifier has."""
+    """The types of the parameters of the recipe's task or verifier."""
     kind, _, _ = section.partition("_args")
     if not isinstance(contents.get(kind), str):
         return {}
@@ -428,17 +433,17 @@ def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:
 
 
 def _unknown(name: str, names: Iterable[str]) -> UnknownName:
-    known = {*names, *(one.rpartition(".")[2] for one in names)}
+    known = {*names, *(dotted.rpartition(".")[2] for dotted in names)}
     if not difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5):
         return UnknownName(
-            f"no setting named {name!r}; rewardkit train RECIPE --check shows those of a recipe, "
-            "and TRL's GRPOConfig or SFTConfig those of the trainer"
+            f"no setting named {name!r}; rewardkit train RECIPE --check shows the settings of a "
+            "recipe, and TRL's GRPOConfig or SFTConfig the settings of the trainer"
         )
     return UnknownName.among("setting", name, known)
 
 
 def _read_value(value: object, kind: Any, name: str) -> Any:
-    """The first reading that the setting takes; if it takes none, why not the likeliest one."""
+    """The first reading of the right type. UsageError about the likeliest reading if none is."""
     readings = value.readings() if isinstance(value, CommandLineValue) else [value]
     refusals = []
     for reading in readings:

@@ -49,7 +49,7 @@ TRL_ARGUMENTS = (
     "prompts",
     "trainer_state",
 )
-"""TRL's own keyword arguments: a column of such a name ends the training or is overwritten."""
+"""TRL's keyword arguments. A column of such a name ends the training, or TRL overwrites it."""
 
 TRL_COLUMNS = ("completion", "prompt")
 """Columns that TRL never passes to a reward function."""
@@ -57,7 +57,7 @@ TRL_COLUMNS = ("completion", "prompt")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewardBatch:
-    """The completions of one call, as text, with the questions and the columns of their rows."""
+    """The completions of one call, their text, and the questions and columns of their rows."""
 
     completions: Sequence[object]
     texts: Sequence[str]
@@ -67,7 +67,7 @@ class RewardBatch:
     def samples(self, reader: SampleReader) -> list[Sample | Verdict]:
         """The sample of each row, or an unjudged verdict for a row that a task can't read.
 
-        DataError when the batch has none of the reader's columns.
+        DataError if the batch has none of the reader's columns.
         """
         samples: list[Sample | Verdict] = []
         for place, (row, question) in enumerate(zip(self.rows(), self.questions, strict=True)):
@@ -80,14 +80,14 @@ class RewardBatch:
         return samples
 
     def rows(self) -> list[dict[str, object]]:
-        """The data set's row of each completion, except `prompt`."""
+        """The row of each completion, without `prompt`."""
         return [
             {name: values[place] for name, values in self.columns.items()}
             for place in range(len(self.texts))
         ]
 
     def is_same(self, other: RewardBatch) -> bool:
-        """Whether both hold TRL's same batch: the same objects, unchanged since."""
+        """Whether both are the same batch of TRL: the same objects, unchanged."""
         return (
             self.completions is other.completions
             and self.texts == other.texts
@@ -101,7 +101,7 @@ def read_batch(
     prompts: Sequence[object] | None,
     columns: Mapping[str, object],
 ) -> RewardBatch:
-    """A batch from TRL's arguments. DataError for a column of another length."""
+    """Read a batch from TRL's arguments. DataError for a column of another length."""
     questions = [last_message(prompt, "user") for prompt in prompts or [""] * len(completions)]
     if len(questions) != len(completions):
         raise DataError(
@@ -123,12 +123,12 @@ def read_batch(
 
 
 def check_columns(names: Iterable[str]) -> None:
-    """UsageError for a data set with a column whose name TRL reserves for its own arguments."""
+    """Raise UsageError for a data set with a column whose name TRL uses for an argument."""
     reserved = sorted(set(names) & set(TRL_ARGUMENTS))
     if reserved:
         raise UsageError(
-            f"the data set has a column {reserved[0]!r}, a name that TRL uses for an argument of "
-            f"its own; rename it: dataset.rename_column({reserved[0]!r}, …)"
+            f"the data set has a column {reserved[0]!r}, a name that TRL uses for an argument; "
+            f"rename the column: dataset.rename_column({reserved[0]!r}, …)"
         )
 
 
@@ -158,7 +158,7 @@ class BatchJudge:
     """The verdicts on the batch judged last; empty before the first."""
     _last_batch: RewardBatch | None = field(default=None, init=False)
     _readers: set[str] = field(default_factory=set, init=False)
-    """The reward functions that have read them."""
+    """The names of the reward functions that have read these verdicts."""
     _has_judged: bool = field(default=False, init=False)
     _has_warned: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -172,10 +172,9 @@ class BatchJudge:
     ) -> Sequence[Verdict]:
         """The verdicts on a batch, in order, for the reward function named `function`.
 
-        The first function to call has the batch judged, and logged by TRL's callbacks. A second
-        call by the same function means a new batch. DataError if nothing in the batch can be judged
-        and nothing could be before: then a column is wrong or the verifier is broken, not just a
-        row.
+        The first function that calls has the batch judged and logged. A second call of a function
+        means a new batch. DataError if nothing in the batch can be judged and nothing could be
+        judged before: a column is wrong, or the verifier is broken.
         """
         with self._lock:
             last = self._last_batch
@@ -209,7 +208,7 @@ class BatchJudge:
             )
 
     def _warn_of_timeouts(self, verdicts: Sequence[Verdict]) -> None:
-        """Warn once, where judging runs out of time on more than a few completions of a batch."""
+        """Warn once if more than a few completions of a batch run out of time."""
         late = sum(verdict.failure is Failure.TIMEOUT for verdict in verdicts)
         if late > MANY_LATE * len(verdicts) and not self._has_warned:
             self._has_warned = True
@@ -238,7 +237,7 @@ _OUTCOMES = {correct: word for word, correct in OUTCOMES.items()}
 def _log_columns(
     label: str, batch: RewardBatch, verdicts: Sequence[Verdict], log: LogExtra
 ) -> None:
-    """Add what `harness/results/rollouts.py` reads to TRL's table of completions."""
+    """Add the columns that `harness/results/rollouts.py` reads to TRL's table of completions."""
     log(f"{label}/verdict", [_OUTCOMES[verdict.correct] for verdict in verdicts])
     log(f"{label}/score", [verdict.score for verdict in verdicts])
     log(f"{label}/answer", [storable(verdict.answer or "") for verdict in verdicts])
@@ -254,16 +253,16 @@ def _log_metrics(label: str, verdicts: Sequence[Verdict], log: LogMetric) -> Non
     if judged:
         log(f"{label}/correct", fmean(verdict.correct is True for verdict in judged))
     for part in dict.fromkeys(part for verdict in judged for part in verdict.parts):
-        # a verdict that ran out of time has no parts: it earned nothing
+        # a verdict that ran out of time has no parts, and earns nothing
         log(f"{label}/{part}", fmean(verdict.parts.get(part, 0.0) for verdict in judged))
 
 
 _last_calls: dict[str, tuple[object, weakref.ref[object]]] = {}
-"""The last call by a trainer, by name: the completions and the function."""
+"""By name, the completions and the function of a trainer's last call."""
 
 
 def check_distinct(name: str, function: object, completions: object) -> None:
-    """UsageError if a trainer calls two functions of one name with the same completions."""
+    """Raise UsageError if a trainer calls two functions of one name with the same completions."""
     last_completions, last_function = _last_calls.get(name, (None, None))
     if (
         last_completions is completions
@@ -280,7 +279,7 @@ def check_distinct(name: str, function: object, completions: object) -> None:
 def reward_name(verifier: object) -> str:
     """A name that differs between verifiers and their parameters: TRL averages equal names.
 
-    `gsm8k_reading_boxed` is Gsm8k(reading="boxed"); a rubric is named after its parts.
+    Gsm8k(reading="boxed") is `gsm8k_reading_boxed`; a rubric has the names of its parts.
     """
     if isinstance(verifier, str):
         return verifier
@@ -294,12 +293,13 @@ def reward_name(verifier: object) -> str:
     if function_name is not None:
         return _identifier(function_name)
     base = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(verifier).__name__).lower()
+    fields = dataclasses.fields(verifier) if dataclasses.is_dataclass(verifier) else ()
     changed = {
-        one.name: value
-        for one in (dataclasses.fields(verifier) if dataclasses.is_dataclass(verifier) else ())
-        if isinstance(value := getattr(verifier, one.name), (str, int, float))
-        and one.init
-        and value != one.default
+        field.name: value
+        for field in fields
+        if isinstance(value := getattr(verifier, field.name), (str, int, float))
+        and field.init
+        and value != field.default
     }
     return _joined(base, changed)
 
@@ -317,12 +317,12 @@ R1_ZERO_PARTS = Rubric(
     weights={"r1_zero": 1.0, "r1_zero_format": 0.0},
     decides="r1_zero",
 )
-"""`r1_zero` in training: the same reward, with the rate of the right format in the log."""
+"""`r1_zero` in training: the same reward; the log also has the rate of the right format."""
 
 
 @dataclass(eq=False, repr=False)
 class TrlReward:
-    """A verifier, or one part of a rubric, as TRL calls it. `__name__` is its name in the logs."""
+    """A verifier or a part of a rubric, as TRL calls it. `__name__` is the name in the logs."""
 
     name: InitVar[str]
     judge: BatchJudge
@@ -350,7 +350,7 @@ class TrlReward:
 
     @property
     def judges(self) -> list[Judge]:
-        """The judges that overrule the verifier."""
+        """The judges beside the verifier."""
         return [judge for judge in (self.judge.rescue, self.judge.confirm) if judge]
 
     def __repr__(self) -> str:
@@ -360,7 +360,7 @@ class TrlReward:
         if verdict.score is None:
             return None
         score = verdict.score
-        if self.part is not None:  # a text that ran out of time or crashed has no parts
+        if self.part is not None:  # a verdict that ran out of time or crashed has no parts
             score = verdict.parts.get(self.part, score)
         return self.scale(score)
 
@@ -379,17 +379,19 @@ def reward_func(
     env: Sequence[str] = (),
     **parameters: Any,
 ) -> TrlReward:
-    """A verifier as a TRL reward: `low` + (`high` − `low`) × score, or None if it is unjudged.
+    """Make a TRL reward of a verifier: `low` + (`high` − `low`) × score; None if it is unjudged.
 
-    `verifier` is the name of a verifier or of a task, or any callable `(text, sample)`, async or
-    not; `reading` is the answer style that the prompt asks for, and `parameters` are the
-    verifier's or the task's own. `reference` is the column that
-    holds the reference, or several columns of which the first that a row fills counts, or None for
-    a verifier that reads none; the other columns are the sample's `columns`. A verifier that needs
-    no reference, such as `xmlcount`, or has a column of its own for it, such as `schema`, needs
-    none of these columns. A text that takes
-    longer than `timeout` seconds is wrong (default: the task's or the verifier's own deadline, or
-    1); `max_wall`, `workers` and `env` are those of
+    `verifier` is the name of a verifier or a task, or a callable `(text, sample)`, async or not.
+    `reading` is the answer style that the prompt asks for. `parameters` are the parameters of the
+    verifier or the task.
+
+    `reference` names the column with the reference. If it names several, the first column that a
+    row fills counts. Pass None for a verifier that reads no reference. The other columns are the
+    sample's `columns`. Some verifiers need none of these columns: `xmlcount` reads no reference,
+    and `schema` reads a column of another name.
+
+    A completion that takes longer than `timeout` seconds is wrong. The default is the deadline of
+    the task or the verifier, or 1. `max_wall`, `workers` and `env` mean the same as in
     `rewardkit.verify_batch`.
     """
     scale = RewardScale(low, high)
@@ -404,13 +406,14 @@ def reward_func(
 
 
 def _warn_of_reading(verifier: object) -> None:
-    """Warn of a reading that takes what a reply doesn't state for its answer."""
+    """Warn of a reading that accepts an answer that the reply doesn't state."""
     reading = getattr(verifier, "reading", None)
     if reading in getattr(verifier, "for_evaluation", ()):
         logger.warning(
-            "reading=%s is for evaluation: it takes the last number or formula of a reply for its "
-            "answer, stated or not, which a model can learn to exploit; use reading='flexible'",
-            repr(reading),
+            "reading=%r is for evaluation: the last number or formula of a reply counts as the "
+            "answer even if the reply doesn't state it, which a model can learn to exploit; use "
+            "reading='flexible'",
+            reading,
         )
 
 
@@ -428,30 +431,29 @@ def reward_funcs(
     workers: int | None = None,
     env: Sequence[str] = (),
 ) -> tuple[list[TrlReward], list[float]]:
-    """A task's reward functions and their weights, for GRPOTrainer and its `reward_weights`.
+    """Make a task's reward functions and their weights, for GRPOTrainer's `reward_weights`.
 
-    There is one function for each part of the task's rubric, with the part's name and scores in
-    [0, 1]; each completion is judged once for all of them, and an unjudged one is None in all. A
-    rubric with a gate has one function, with the task's name and the sum of the weights, because
-    its reward is no sum of the parts, which are logged beside it. A task without a rubric has one
-    function, with the task's name and weight 1. Instead of a task, `task` may be a verifier or its
-    name.
+    Each part of the task's rubric has a function with the part's name and scores in [0, 1]. A
+    completion is judged once for all functions; an unjudged completion is None in all of them. A
+    rubric with a gate has one function, with the task's name and the sum of the weights, since its
+    reward is not the sum of the parts; the log has the parts. A task without a rubric has one
+    function, with the task's name and weight 1. `task` may also be a verifier or its name.
 
-    `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). `verifier` judges in
-    place of the task's own, such as the rubric "gsm8k_xml"; `verifier_args` are its parameters.
-    With `rescue="judge"` a model judges the answers that the verifier calls wrong, with
-    `confirm="judge"` those that it calls right; their parameters are `verifier_args` too, such as
-    "judge.model", and "judge.budget" limits the seconds of a batch.
-    Rows are read as evaluation reads them; a column `reference`, or the one named here, is the
+    `reading` is the answer style that the prompt asks for (`gsm8k`: "xml"). `verifier` replaces the
+    task's verifier, for example by the rubric "gsm8k_xml"; `verifier_args` are its parameters.
+    With `rescue="judge"` a model judges the answers that the verifier calls wrong; with
+    `confirm="judge"` it judges the answers that the verifier calls right. The judge's parameters
+    are in `verifier_args`, such as "judge.model"; "judge.budget" limits the seconds of a batch.
+    Rows are read as in evaluation. A column `reference`, or the column that you name here, is the
     reference itself.
     """
     resolved = _resolve(task, reading)
     if verifier is not None:
         resolved = dataclasses.replace(resolved, verifier=resolve_verifier(verifier))
     others = {"rescue": rescue, "confirm": confirm}
-    opinions, own_args = SecondOpinions.given(verifier_args or {}, **others)
-    if own_args:
-        named = with_parameters(reward_name(verifier or task), resolved.verifier, own_args)
+    opinions, parameters = SecondOpinions.given(verifier_args or {}, **others)
+    if parameters:
+        named = with_parameters(reward_name(verifier or task), resolved.verifier, parameters)
         resolved = dataclasses.replace(resolved, verifier=named)
     _warn_of_reading(resolved.verifier)
     if resolved.verifier == R1Zero():
@@ -475,7 +477,7 @@ def _resolve(
     reading: str | None,
     parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> Resolved:
-    """What a name means, or a task or a verifier itself, with these parameters."""
+    """Resolve a name, a task or a verifier with these parameters."""
     if isinstance(named, str):
         return resolve(named, reading, **parameters)
     if not callable(named) and hasattr(named, "verifier"):
@@ -484,8 +486,8 @@ def _resolve(
         resolved = Resolved(resolve_verifier(cast("SyncOrAsyncVerifier", named)))
     if not parameters:
         return resolved
-    own = with_parameters(reward_name(named), resolved.verifier, parameters)
-    return dataclasses.replace(resolved, verifier=own)
+    verifier = with_parameters(reward_name(named), resolved.verifier, parameters)
+    return dataclasses.replace(resolved, verifier=verifier)
 
 
 def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -495,11 +497,11 @@ def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
 def _batch_judge(
     resolved: Resolved, columns: Sequence[str] | None, label: str, options: JudgingOptions
 ) -> BatchJudge:
-    """A judge that reads the reference from `columns`, or rows as the resolved name does."""
+    """Make a judge that reads the reference from `columns`; without them, rows as the task does."""
     for name in columns or ():
         if name in (*TRL_ARGUMENTS, *TRL_COLUMNS):
             raise UsageError(
-                f"the reference can't be in a column {name!r}: TRL keeps that name for itself; "
+                f"the reference can't be in a column {name!r}, because TRL uses that name; "
                 "rename the column"
             )
     return BatchJudge(

@@ -12,10 +12,9 @@ from rewardkit.records import Span
 def tokens_of_spans(
     tokenizer: Any, ids: Sequence[int], text: str, spans: Sequence[Span]
 ) -> list[list[int]]:
-    """For each span, the places in `ids` of the tokens that it covers, also in part.
+    """For each span, the places in `ids` of the tokens that the span covers, also in part.
 
-    The spans are those of `text`, which is the decoded completion or a part of it; of another text
-    they cover no token.
+    The spans refer to `text`. If `text` is no part of the decoded completion, no token is covered.
     """
     if not spans:
         return []
@@ -29,15 +28,14 @@ def tokens_of_spans(
         [
             place
             for place, (start, end) in enumerate(bounds)
-            if start < min(end, one.end + shift) and one.start + shift < end
+            if start < min(end, span.end + shift) and span.start + shift < end
         ]
-        for one in spans
+        for span in spans
     ]
 
 
 def _ends(tokenizer: Any, ids: Sequence[int], decoded: str) -> list[int]:
-    """Where the text of each token ends in the decoded text; a token that completes no character
-    ends where it begins."""
+    """The end of each token in the decoded text; its start if the token completes no character."""
     from tokenizers.decoders import DecodeStream
 
     ends, length, text = [], 0, ""
@@ -49,7 +47,7 @@ def _ends(tokenizer: Any, ids: Sequence[int], decoded: str) -> list[int]:
     if text.rstrip("\ufffd") == decoded.rstrip("\ufffd"):
         return ends
     ends = []
-    for count in range(1, len(ids) + 1):  # quadratic, but of any tokenizer
+    for count in range(1, len(ids) + 1):  # quadratic, but for any tokenizer
         prefix = tokenizer.decode(ids[:count], skip_special_tokens=True).rstrip("\ufffd")
         length = max(length, len(prefix))
         ends.append(length)

@@ -1,4 +1,4 @@
-"""Train with a recipe: run TRL's trainer over a checked plan."""
+"""Train with a recipe: run TRL's trainer by a checked plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rewardkit.verifiers.judge.use import add_uses, judges_record, take_judge_us
 
 @contextlib.contextmanager
 def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
-    """Hide progress bars and notices; pass each warning of rewardkit, TRL and Python on once."""
+    """Hide progress bars and notices; pass on each warning of rewardkit, TRL and Python once."""
     import datasets
     from transformers.utils import logging as transformers_logging
 
@@ -71,7 +71,7 @@ def only_warnings(warned: Callable[[str], None]) -> Iterator[None]:
 def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]:
     """The command, model, data, limits and versions of a session, enough to run it again."""
     config = plan.config
-    unused = {judge: Counter[str]() for one in plan.functions for judge in one.judges}
+    unused = {judge: Counter[str]() for reward in plan.functions for judge in reward.judges}
     limits = (
         ("max_length", "packing") if plan.recipe.is_sft else ("max_completion_length", "use_vllm")
     )
@@ -93,7 +93,7 @@ def session_record(plan: TrainingPlan, command: Sequence[str]) -> dict[str, Any]
 
 
 def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
-    """TRL's trainer, or the one with momentum, over the plan; both callbacks are TRL's."""
+    """Make the trainer of a plan, with these callbacks and the plan's evaluation."""
     from transformers import PrinterCallback
 
     trainer_class, arguments = _trainer_class(plan)
@@ -109,22 +109,22 @@ def build_trainer(plan: TrainingPlan, progress: Any, interrupt: Any) -> Any:
             **arguments,
         )
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
-        raise loading_error(f"TRL can't begin to train {plan.model_folder}", error) from error
+        raise loading_error(f"TRL can't start to train {plan.model_folder}", error) from error
     trainer.remove_callback(PrinterCallback)
     if not plan.recipe.is_sft:
         progress.time_rewards(trainer)
     if plan.evaluation is not None:
         plan.evaluation.attach(trainer)
-    if is_main_process():  # what is trained again is written again
+    if is_main_process():  # steps that are trained again are written again
         step = step_of(str(plan.resumed_from)) if plan.resumed_from else None
         remove_steps_after(plan.output_dir / COMPLETIONS, step or 0)
     return trainer
 
 
 def _save_final(trainer: Any, plan: TrainingPlan) -> None:
-    """Save the model after the last step as a whole checkpoint: an adapter is merged into it.
+    """Save the model after the last step as a whole checkpoint, with an adapter merged into it.
 
-    The folder has its name only when it is complete.
+    The folder gets its name when it is complete.
     """
     final = plan.output_dir / training_folder.FINAL
     unfinished = final.with_name(f"{final.name}.unfinished")
@@ -141,7 +141,7 @@ def _save_final(trainer: Any, plan: TrainingPlan) -> None:
 
 
 def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
-    """The trainer's class and the arguments that only it takes."""
+    """The trainer's class and the arguments that only this class takes."""
     import trl
 
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
@@ -153,7 +153,7 @@ def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
     arguments = {
         "reward_funcs": list(plan.functions),
         "gates": {name: reward.gate for name, reward in recipe.rewards.items() if reward.gate},
-        "weights": {one.__name__: steps for one, steps in schedules if len(steps) > 1},
+        "weights": {reward.__name__: steps for reward, steps in schedules if len(steps) > 1},
         "baseline": recipe.baseline,
         "skip_silent_groups": recipe.skip_silent_groups,
     }
@@ -172,7 +172,7 @@ class TrainingResult:
     task: str
     steps: int
     evaluations: Sequence[tuple[int, Mapping[str, Any]]]
-    """The task's metrics, as summary.json holds them, by step."""
+    """The task's metrics by step, in the form of summary.json."""
     best: Mapping[str, Any] | None
     """best.json: step, checkpoint, metric and value of the best checkpoint."""
     warnings: Sequence[str]
@@ -195,10 +195,11 @@ def train(
     timeout: float | None = None,
     reporter: Reporter | None = None,
 ) -> TrainingResult:
-    """Train `model` with a recipe, a name or a TOML file, whose settings `settings` override.
+    """Train `model` with a recipe: the name of a recipe, or the path of a TOML file.
 
-    `settings` are those of --set, and the others are the options of `rewardkit train`. UsageError,
-    before any weights load, for every setting, name or data that can't be used.
+    `settings` override settings of the recipe, as --set does. The other arguments are the options
+    of `rewardkit train`. UsageError for a wrong setting, name or data file, before any weights are
+    loaded.
     """
     options = TrainOptions(
         recipe=str(recipe),
@@ -219,10 +220,7 @@ def train(
 def run_training(
     plan: TrainingPlan, reporter: Reporter, command: Sequence[str] = ()
 ) -> TrainingResult:
-    """Train as planned and save the model.
-
-    KeyboardInterrupt on Ctrl-C, once a checkpoint is saved.
-    """
+    """Train by the plan and save the model. KeyboardInterrupt after Ctrl-C and a checkpoint."""
     from rewardkit.trainers.training.trainer_callbacks import (
         InterruptCallback,
         NoStepLeft,
@@ -236,7 +234,7 @@ def run_training(
         _threads(plan),
         InterruptCallback(reporter.note) as interrupt,
     ):
-        take_judge_uses()  # drop what other work in this process cost
+        take_judge_uses()  # without the costs of other work in this process
         trainer = build_trainer(plan, progress, interrupt)
         main = bool(trainer.is_world_process_zero())
         if main:
@@ -257,7 +255,7 @@ def run_training(
         finally:
             reporter.ended()
             if main:
-                add_uses(interrupt.judge_uses, take_judge_uses())  # those since the last step
+                add_uses(interrupt.judge_uses, take_judge_uses())  # since the last step
                 uses = interrupt.judge_uses
                 judges = {"judges": judges_record(uses)} if uses else {}
                 training_folder.end(plan.output_dir, steps=trainer.state.global_step, **judges)
@@ -277,7 +275,7 @@ def run_training(
 
 @contextlib.contextmanager
 def _threads(plan: TrainingPlan) -> Iterator[None]:
-    """On a CPU, use one thread for each 64 MiB of weights, as in evaluation: more are slower."""
+    """On a CPU, use a thread for each 64 MiB of weights, as in evaluation: more are slower."""
     import torch
 
     from rewardkit.harness.engines.local_model import LocalModel

@@ -1,4 +1,4 @@
-"""Callbacks for TRL's trainer: report its progress, and save a checkpoint on Ctrl-C."""
+"""Callbacks for TRL's trainer: progress reports, and a checkpoint on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class NoStepLeft(UsageError):
-    """The checkpoint to resume from is that of the last step."""
+    """The checkpoint to resume from has the last step already."""
 
 
 class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
     """Pass steps and figures to a reporter, and measure the rewards' share of the steps' time.
 
-    It must be the first callback, so that a step's time doesn't include other callbacks.
+    Make it the first callback, so that a step's time doesn't include other callbacks.
     """
 
     def __init__(self, reporter: Reporter) -> None:
@@ -35,7 +35,7 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
 
     @property
     def reward_share(self) -> float:
-        """Share of the steps' time spent in rewards, in [0, 1]; 0 before the first step."""
+        """The share of the steps' time spent in rewards, in [0, 1]; 0 before the first step."""
         return self._reward_seconds / self._step_seconds if self._step_seconds else 0.0
 
     def time_rewards(self, trainer: Any) -> None:
@@ -52,7 +52,7 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
         trainer._calculate_rewards = timed
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Report the number of steps. NoStepLeft if none is: TRL would train one more."""
+        """Report the number of steps. NoStepLeft if no step is left: TRL would train one more."""
         if state.global_step >= state.max_steps:
             raise NoStepLeft(
                 f"the training in {args.output_dir} is complete: its last checkpoint has step "
@@ -63,11 +63,9 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
             self._reporter.started(state.max_steps, state.global_step)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Start timing the step."""
         self._step_started = time.perf_counter()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Add the step's time and report the step."""
         self._step_seconds += time.perf_counter() - self._step_started
         if state.is_world_process_zero:
             self._reporter.stepped(state.global_step)
@@ -75,7 +73,6 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
     def on_log(
         self, args: Any, state: Any, control: Any, *, logs: Mapping[str, Any], **_: Any
     ) -> None:
-        """Report TRL's figures and the rewards' share of the time, where there are rewards."""
         if not state.is_world_process_zero:
             return
         if "reward" in logs:
@@ -85,11 +82,11 @@ class ProgressCallback(TrainerCallback):  # type: ignore[misc]  # transformers h
 
 
 class InterruptCallback(TrainerCallback):  # type: ignore[misc]
-    """On Ctrl-C, end training after the step with a checkpoint; on the second one, at once.
+    """On Ctrl-C, end training after the step with a checkpoint; on the second Ctrl-C, at once.
 
-    It must be the last callback: it raises KeyboardInterrupt after the checkpoint is written, when
-    every other callback has handled it. All processes stop at the same step. What they tell each
-    other after a step includes what judges cost them.
+    Make it the last callback: after a checkpoint is written and the other callbacks have run, it
+    raises KeyboardInterrupt. All processes stop at the same step. After each step they exchange
+    whether they were interrupted, and the costs of their judges.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -98,7 +95,7 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
         self._saving = False
         self._previous_handler: Any = None
         self.judge_uses: Uses = {}
-        """The sums of the judges of all processes, up to the last step."""
+        """The costs of the judges of all processes, up to the last step."""
 
     def __enter__(self) -> InterruptCallback:
         """Handle SIGINT, if this is the main thread: Python allows no other."""
@@ -112,7 +109,6 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
             signal.signal(signal.SIGINT, self._previous_handler)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Have this step saved if any process was interrupted."""
         from accelerate.utils import gather_object
 
         for interrupted, uses in gather_object([(self._interrupted, take_judge_uses())]):
@@ -122,7 +118,6 @@ class InterruptCallback(TrainerCallback):  # type: ignore[misc]
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Leave the training once the checkpoint is written."""
         if self._saving:
             raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""A training's folder: what it was trained with, and the checkpoint to resume from."""
+"""A training's folder: the record of its settings, and the checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ FREE = (
         )
     ),
 )
-"""Settings that a resumed training may change: its length, its evaluation and what it records."""
-
+"""Settings that a resumed training may change: length, evaluation and logs."""
 
 REMOVED = {"settings.refill_silent_groups": 0, "settings.data.pass_rates": [0.0, 1.0]}
-"""Settings that records of earlier versions hold, with the values that changed nothing."""
+"""Settings in records of earlier versions, with the values that had no effect."""
 
 
 class _Record(TypedDict):
@@ -46,7 +45,7 @@ class _Record(TypedDict):
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in `folder`, in the order of their steps."""
+    """The checkpoints in `folder`, by step."""
     paths = [path.parent for path in folder.glob(f"checkpoint-[0-9]*/{STATE}")]
     return sorted(paths, key=lambda path: step_of(str(path)) or 0)
 
@@ -54,8 +53,8 @@ def checkpoints(folder: Path) -> list[Path]:
 def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -> Path | None:
     """The newest whole checkpoint to resume from, or None for a new training.
 
-    `warned` hears of each newer one that is damaged. UsageError if there is none to resume, or if a
-    new training would overwrite another one.
+    `warned` gets a message for each newer checkpoint that is damaged. UsageError if there is no
+    checkpoint to resume from, or if a new training would overwrite another training.
     """
     saved = checkpoints(folder)
     if resume and not saved:
@@ -70,12 +69,13 @@ def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -
         damaged.append(f"{path} can't be resumed: {why}")
     if damaged:
         raise UsageError(
-            f"{'; '.join(damaged)}. Restore one from a copy, or start again in another --output-dir"
+            f"{'; '.join(damaged)}. Restore a checkpoint from a copy, or start again in another "
+            "--output-dir"
         )
     if saved:
         raise UsageError(
             f"{folder} holds a training's checkpoints already (the last is {saved[-1].name}); "
-            "continue it with --resume, or choose another --output-dir"
+            "continue this training with --resume, or choose another --output-dir"
         )
     if (folder / FINAL).exists():
         raise UsageError(
@@ -85,9 +85,9 @@ def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -
 
 
 def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
-    """RunMismatch if the folder's training had other settings, data or weights.
+    """Raise RunMismatch if the folder's training had other settings, data or weights.
 
-    A setting that one of the two lacks has its default, so that a new setting changes nothing.
+    A setting that only one of the two has is compared with its default.
     """
     recorded = _read_record(folder)
     if recorded is None:
@@ -105,7 +105,7 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make the folder and lock it for a training. RunMismatch if another process writes it."""
+    """Make and lock a training's folder. RunMismatch if another process writes the folder."""
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with RunFolder(folder).locked():
@@ -115,14 +115,14 @@ def locked(folder: Path) -> Iterator[None]:
 def begin(
     folder: Path, fingerprint: Mapping[str, Any], session: Mapping[str, Any], *, resumed: bool
 ) -> None:
-    """Write the training's record, with a session for each time it was started or resumed."""
+    """Write the training's record, which has a session for each start or resumption."""
     earlier = (_read_record(folder) if resumed else None) or {"sessions": []}
     sessions = [*earlier["sessions"], {**session, "started": now(), "ended": None}]
     _write(folder, {"fingerprint": dict(fingerprint), "sessions": sessions})
 
 
 def end(folder: Path, **result: object) -> None:
-    """Record when the last session ended, and its result."""
+    """Record the end of the last session, and its result."""
     record = _read_record(folder)
     if record is None:
         return
@@ -143,21 +143,21 @@ def _write(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
-    """The fingerprint's values by dotted name, with the defaults of settings that it lacks."""
+    """The values of a fingerprint by dotted name, with defaults for missing settings."""
     switches = {
         f"settings.{name}": field.default
         for name, field in Recipe.__dataclass_fields__.items()
         if isinstance(field.default, bool | int | str)
     }
-    recorded = {name: one for name, one in flat(fingerprint) if REMOVED.get(name) != one}
+    recorded = {name: value for name, value in flat(fingerprint) if REMOVED.get(name) != value}
     named = switches | recorded
     for section, model in SECTIONS.items():
         prefix = f"settings.{section}."
         if any(name.startswith(prefix) for name in named):
             defaults = {
-                one.name: one.default
-                for one in dataclasses.fields(cast("Any", model))
-                if one.default is not dataclasses.MISSING
+                field.name: field.default
+                for field in dataclasses.fields(cast("Any", model))
+                if field.default is not dataclasses.MISSING
             }
             plain = plain_section(SimpleNamespace(**defaults))
             named = {f"{prefix}{key}": value for key, value in plain.items()} | named

@@ -47,17 +47,16 @@ REQUIRED = ("torch", "transformers", "trl", "datasets")
 
 
 def check_installed() -> None:
-    """MissingExtra if a package of the extra [train] is missing."""
+    """Raise MissingExtra if a package of the extra [train] is missing."""
     for package in REQUIRED:
         if importlib.util.find_spec(package) is None:
             raise MissingExtra.needing(package, "train", "rewardkit train")
 
 
 class WarningReporter(Reporter):
-    """Writes warnings to stderr and reports nothing else."""
+    """Writes warnings to stderr, and nothing else."""
 
     def warned(self, text: str) -> None:
-        """Write a line."""
         sys.stderr.write(f"warning: {printable(redact(text))}\n")
 
 
@@ -67,7 +66,7 @@ def quiet_reporter() -> Reporter:
 
 
 def is_main_process() -> bool:
-    """Whether this is the first of the processes that `accelerate launch` started."""
+    """Whether this process is the first one of `accelerate launch`."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -88,7 +87,7 @@ class TrainOptions:
 
 
 def resolve_recipe(options: TrainOptions) -> Recipe:
-    """The recipe with every setting of the command applied."""
+    """The recipe with the settings of the command."""
     name, contents = find_recipe(options.recipe)
     model = contents.get("model")
     if isinstance(model, Mapping) and model.get("trust_remote_code"):
@@ -112,7 +111,7 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
 
 
 def output_folder(options: TrainOptions, recipe: Recipe) -> Path:
-    """The folder that the options name; else one named for the recipe and the model."""
+    """The folder in the options; else a folder named after the recipe and the model."""
     if options.output_dir:
         return Path(options.output_dir)
     model = str(recipe.model.name).rstrip("/").rpartition("/")[2]
@@ -121,12 +120,12 @@ def output_folder(options: TrainOptions, recipe: Recipe) -> Path:
 
 
 MARGIN = 1.25
-"""Room for a completion, as a multiple of the longest worked reply."""
+"""The length limit of a completion, as a multiple of the longest worked reply."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """Everything that decides a training, resolved."""
+    """Everything that determines a training, resolved."""
 
     recipe: Recipe
     model_folder: Path
@@ -134,11 +133,11 @@ class TrainingPlan:
     task_plan: TaskPlan
     rows: TrainingRows
     dataset: Any
-    """The rows as TRL takes them."""
+    """The rows in TRL's form."""
     functions: Sequence[TrlReward]
-    """The rewards of GRPO."""
+    """The reward functions of GRPO."""
     weights: Sequence[WeightSchedule]
-    """Their weights by step."""
+    """The weights of the functions by step."""
     config: Any
     """TRL's GRPOConfig, or SFTConfig."""
     tokenizer: Any
@@ -148,11 +147,11 @@ class TrainingPlan:
     """An EvaluationCallback, or None."""
     resumed_from: Path | None
     fingerprint: Mapping[str, Any]
-    """The settings, data and weights that a resumed training must share."""
+    """The settings, data and weights, which a resumed training must share."""
 
 
 def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
-    """Resolve every name, read and render all data, check every setting; load no weights."""
+    """Resolve every name, read and render all data, and check every setting; load no weights."""
     sleep_while_waiting()  # before TRL imports torch
     check_installed()
     recipe = resolve_recipe(options)
@@ -174,7 +173,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     task_plan = plan_task(task, recipe.prompt, data_options)
     folder = model_folders.resolve(str(recipe.model.name))
     if not model_folders.weight_files(folder):
-        raise UsageError(f"{folder} holds no weights; give a checkpoint's folder")
+        raise UsageError(f"{folder} holds no weights; pass the folder of a checkpoint")
     tokenizer = load_tokenizer(folder, trust_remote_code=recipe.model.trust_remote_code)
     rows = _rows(recipe, task_plan, tokenizer, folder, reporter)
     evaluation = _evaluation(recipe, task_plan, rows, reporter)
@@ -222,7 +221,7 @@ def _rows(
     folder: Path,
     reporter: Reporter,
 ) -> TrainingRows:
-    """The rows to train on; with completions for SFT."""
+    """The rows to train on; for SFT with completions."""
     rows = render_rows(
         task_plan,
         tokenizer,
@@ -250,7 +249,7 @@ def _rows(
 
 
 def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporter: Reporter) -> Any:
-    """The EvaluationCallback, or None if the recipe has no evaluation; warns of shared rows."""
+    """The EvaluationCallback, or None if the recipe has none. Warns of rows of both kinds."""
     from rewardkit.trainers import EvaluationCallback
 
     if not recipe.evaluation.every:
@@ -264,13 +263,13 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporte
             seed=recipe.data.seed,
             timeout=recipe.timeout,
             on_evaluation=reporter.evaluated,
-            log_completions=False,  # the trainer's own setting decides
+            log_completions=False,  # the setting of the trainer decides
             **vars(recipe.evaluation),
         )
     except DataError as error:
         raise DataError(
-            f"the problems to evaluate on can't be read: {error}. Name others with --set "
-            "evaluation.data=FILE, or leave the evaluation out with --set evaluation.every=0"
+            f"the problems of the evaluation can't be read: {error}. Name other problems with "
+            "--set evaluation.data=FILE, or leave the evaluation out with --set evaluation.every=0"
         ) from error
     trained = {(sample.question, sample.reference) for sample in rows.samples}
     plans = evaluation.live_evaluation.task_plans
@@ -278,21 +277,18 @@ def _evaluation(recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, reporte
     shared = sum((sample.question, sample.reference) in trained for sample in samples)
     if shared:
         reporter.warned(
-            f"{shared} of {len(samples)} problems of the evaluation are also trained on, so its "
-            "accuracy says nothing about new problems; name others with --set "
+            f"{shared} of {len(samples)} problems of the evaluation are also trained on, so the "
+            "accuracy doesn't hold for new problems; name other problems with --set "
             "evaluation.data=FILE or evaluation.split=NAME"
         )
     return evaluation
 
 
 def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[TrlReward], list[WeightSchedule]]:
-    """The reward functions with their weights by step: the task's, and others that are installed.
-
-    SFT has none.
-    """
+    """The reward functions with their weights by step: of the task, and others of the recipe."""
     if recipe.is_sft:
         return [], []
-    functions, own = reward_funcs(
+    functions, task_weights = reward_funcs(
         task_plan.task,
         verifier=recipe.verifier,
         verifier_args=recipe.verifier_args,
@@ -301,7 +297,8 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[TrlReward], list
         reading=task_plan.template.reading,
         timeout=recipe.timeout,
     )
-    weights = {one.__name__: weight for one, weight in zip(functions, own, strict=True)}
+    names = [function.__name__ for function in functions]
+    weights = dict(zip(names, task_weights, strict=True))
     for name in recipe.rewards:
         if name not in weights:
             if name not in known_names():
@@ -322,7 +319,7 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[TrlReward], list
 def longest_evaluated(
     evaluation: Any, tokenizer: tokenization.Tokenizer, model_folder: Path
 ) -> int:
-    """The most tokens of a prompt and its completion in evaluation, up to the model's limit."""
+    """The maximum tokens of a prompt with its completion in evaluation; at most the model's."""
     if evaluation is None:
         return 0
     longest: int = evaluation.live_evaluation.longest(tokenizer)
@@ -333,7 +330,7 @@ def _fingerprint(
     recipe: Recipe, task_plan: TaskPlan, rows: TrainingRows, model_folder: Path
 ) -> dict[str, Any]:
     settings = recipe.settings()
-    # weights and rows are identified by their hashes, not by their paths
+    # hashes identify weights and rows; paths don't
     settings["model"].pop("name")
     settings["data"].pop("file", None)
     return {
@@ -349,10 +346,10 @@ def completion_length(
 ) -> int:
     """Return the limit of a completion, in tokens.
 
-    It is max_completion_length; else what the longest prompt leaves of data.max_total_length, if
-    every worked reply fits there; else the task's default, or more if the longest worked reply
-    needs more. The reporter notes which rule applies to data.max_total_length, and warns of
-    worked replies that do not fit. PromptTooLong if the model in `folder` has too little room.
+    The limit is max_completion_length, if it is set. Otherwise it is data.max_total_length minus
+    the longest prompt, if every worked reply fits. Otherwise it is the task's default, or more if
+    the longest worked reply needs more. The reporter notes whether data.max_total_length applies,
+    and warns of worked replies that don't fit. PromptTooLong if the model has too little room.
     """
     prompt, reply = rows.longest, rows.longest_reply
     length: int | None = recipe.trainer_settings.get("max_completion_length")
@@ -361,14 +358,14 @@ def completion_length(
         if total - prompt < reply:
             reporter.note(
                 f"data.max_total_length {total} doesn't apply: the longest prompt has {prompt} "
-                f"tokens and the longest worked reply {reply}, so the limit of a completion "
-                "follows from the worked replies"
+                f"tokens and the longest worked reply {reply}, so the worked replies determine the "
+                "limit of a completion"
             )
         else:
             length = total - prompt
             reporter.note(
                 f"data.max_total_length {total}: the longest prompt has {prompt} tokens, so that "
-                f"a completion may have {length}; the longest worked reply has {reply}"
+                f"a completion may have {length} tokens; the longest worked reply has {reply}"
             )
     if length is None:
         length = max(task_plan.task.max_tokens, math.ceil(MARGIN * reply))
@@ -376,27 +373,27 @@ def completion_length(
     if room is not None and prompt + length > room:
         raise PromptTooLong(
             f"the longest prompt has {prompt} tokens; with max_completion_length {length} "
-            f"it needs {prompt + length}, and the model takes {room} in all; set "
+            f"prompt and completion have {prompt + length}, and the model takes {room} in all; set "
             f"max_completion_length={max(room - prompt, 1)} or data.max_prompt_length"
         )
     cut_off = sum(tokens > length for tokens in rows.reply_lengths)
     if cut_off:
         reporter.warned(
             f"{cut_off} of {len(rows.reply_lengths)} worked replies of task "
-            f"{task_plan.task.name!r} are longer than the {length} tokens that a completion may "
-            f"have (the longest has {reply}), so that a right completion may be cut off; set "
+            f"{task_plan.task.name!r} are longer than the {length} tokens of a completion (the "
+            f"longest has {reply}), so that a right completion may be cut off; set "
             f"max_completion_length={reply} or more"
         )
     return length
 
 
 def load_tokenizer(folder: Path, *, trust_remote_code: bool = False) -> tokenization.Tokenizer:
-    """Load the folder's tokenizer as TRL needs it. UsageError if it has no eos_token."""
+    """Load the folder's tokenizer in the form that TRL needs. UsageError without an eos_token."""
     tokenizer = tokenization.load(folder, trust_remote_code=trust_remote_code)
     if tokenizer.loaded.eos_token is None:
         raise UsageError(
             f"the tokenizer in {folder} has no eos_token, so no completion would ever end; "
-            "set it in tokenizer_config.json"
+            "set eos_token in tokenizer_config.json"
         )
     tokenizer.loaded.padding_side = tokenizer.loaded.truncation_side = "left"
     return tokenizer

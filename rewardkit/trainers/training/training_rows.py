@@ -1,4 +1,4 @@
-"""Training's rows: a task's problems, with the prompts that evaluation sends."""
+"""The rows of a training: a task's problems with the prompts of evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rewardkit.trainers.training.trl_config import Note
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The problems to train on, and their prompts by evaluation's own tokenizer."""
+    """The problems to train on, and their prompts by the tokenizer of evaluation."""
 
     samples: Sequence[Sample]
     prompts: Sequence[Prompt]
@@ -29,9 +29,9 @@ class TrainingRows:
     left_out: int
     """Prompts longer than the recipe allows."""
     reply_lengths: Sequence[int]
-    """Tokens of each problem's worked reply, or of its completion, the end token included."""
+    """Tokens of each problem's worked reply or completion, with the end token."""
     completions: Sequence[tuple[int, ...]] | None = None
-    """Token ids of the completions, which end by eos, for SFT; GRPO has none."""
+    """Token ids of the completions, with eos at the end, for SFT; None for GRPO."""
 
     @property
     def longest(self) -> int:
@@ -40,7 +40,7 @@ class TrainingRows:
 
     @property
     def longest_reply(self) -> int:
-        """Tokens of the longest worked reply, the end token included."""
+        """Tokens of the longest worked reply, with the end token."""
         return max(self.reply_lengths)
 
     @property
@@ -59,7 +59,7 @@ class TrainingRows:
     def dataset(self) -> Any:
         """The rows as a `datasets.Dataset`. DataError if a column mixes types.
 
-        Those with completions are tokenized, since TRL's own tokenization may differ.
+        Rows with completions are tokenized here, since TRL's tokenization may differ.
         """
         if self.completions is None:
             if not self.conversational:
@@ -81,7 +81,7 @@ class TrainingRows:
 def render_rows(
     task_plan: TaskPlan, tokenizer: Tokenizer, *, chat: bool, max_prompt_length: int | None
 ) -> TrainingRows:
-    """Render every prompt; keep the rows of at most `max_prompt_length` tokens.
+    """Render every prompt; keep the prompts of at most `max_prompt_length` tokens.
 
     UsageError for a column whose name TRL reserves, and if every prompt is too long.
     """
@@ -104,8 +104,8 @@ def render_rows(
         shortest = min(len(prompt.token_ids) for prompt in prompts)
         raise UsageError(
             f"all {len(prompts)} prompts are longer than data.max_prompt_length "
-            f"{max_prompt_length}: the shortest has {shortest} tokens; raise it, or choose a "
-            "shorter prompt"
+            f"{max_prompt_length}: the shortest prompt has {shortest} tokens; raise the limit, or "
+            "choose a shorter prompt"
         )
     for sample, prompt in kept:  # TRL tokenizes texts with what the tokenizer adds to them
         if (
@@ -138,10 +138,10 @@ def train_dataset(
     seed: int = 0,
     limit: int | None = None,
 ) -> Any:
-    """A task's problems as a data set for GRPOTrainer, with the prompts of `rewardkit eval`.
+    """Make a data set for GRPOTrainer of a task's problems, with the prompts of `rewardkit eval`.
 
-    A `datasets.Dataset` with the column `prompt`, a conversation, and all columns that
-    `reward_funcs(task)` reads. `data`, `split`, `seed` and `limit` are those of evaluation.
+    The `datasets.Dataset` has the column `prompt`, a conversation, and all columns that
+    `reward_funcs(task)` reads. `data`, `split`, `seed` and `limit` mean the same as in evaluation.
     UsageError for an unknown name, a column whose name TRL reserves, or rows with tools.
     """
     resolved = registry.installed().task(task) if isinstance(task, str) else task
@@ -153,15 +153,15 @@ def train_dataset(
     samples = task_plan.samples
     if any(map(task_plan.template.tools, samples)):
         raise UsageError(
-            f"the rows of task {resolved.name!r} have tools, which GRPOTrainer's chat template "
-            "doesn't get from a row; train with `rewardkit train`, or show them in a prompt of "
-            "your own: {{ tools | tojson }}"
+            f"the rows of task {resolved.name!r} have tools, which GRPOTrainer doesn't pass to the "
+            "chat template; train with `rewardkit train`, or show the tools in your own prompt: "
+            "{{ tools | tojson }}"
         )
     return _dataset(samples, [turns(task_plan.template.messages(sample)) for sample in samples])
 
 
 def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:
-    """A row for each problem: the task's columns, question, reference and prompt."""
+    """Make a row for each problem: the task's columns, question, reference and prompt."""
     import pyarrow
     from datasets import Dataset
 
@@ -181,8 +181,8 @@ def _dataset(samples: Sequence[Sample], prompts: Sequence[object]) -> Any:
         return Dataset.from_list(rows)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         raise DataError(
-            f"the rows make no table, since a column mixes types: {error}; give every row the "
-            "same kind of value"
+            f"the rows make no table, since a column mixes types: {error}; give the column the "
+            "same type in every row"
         ) from error
 
 
@@ -202,8 +202,8 @@ def supervise(
 ) -> TrainingRows:
     """Add a completion to each row: the column `completion` of the data, else a worked solution.
 
-    Rows without a right solution, or of more than `limit` tokens, are left out. UsageError if none
-    is left, or if `long` is set for completions of the data.
+    Rows without a right solution, or with more than `limit` tokens, are left out. UsageError if no
+    row is left, or if `long` is set and the data has completions.
     """
     eos = tokenizer.loaded.eos_token_id
     texts = _completions(rows, task_plan, long=long, seed=seed)
@@ -249,7 +249,10 @@ def _completions(
     if any(text is not None for text in given):
         if None in given:
             place = given.index(None)
-            raise DataError(f"sample {rows.samples[place].id!r} has no completion, and others have")
+            raise DataError(
+                f"sample {rows.samples[place].id!r} has no completion, and other samples have one; "
+                "fill the column completion in every row, or in none"
+            )
         if long:
             raise UsageError("the data has its own completions; set data.long=0")
         return given
@@ -265,14 +268,14 @@ def _completions(
 
 
 def _given(sample: Sample, task_plan: TaskPlan) -> str | None:
-    """The completion that a row of the data holds, as text or as a conversation of one turn."""
+    """The completion in a row of the data, as text or as a conversation of one turn."""
     completion, prompt = (sample.columns.get(name) for name in ("completion", "prompt"))
     if completion is None:
         return None
     if isinstance(prompt, list) and prompt != turns(task_plan.template.messages(sample)):
         raise UsageError(
-            f"sample {sample.id!r} has another prompt in the data than {task_plan.template.name!r} "
-            "gives; set prompt to the prompt that the completions reply to"
+            f"the prompt of sample {sample.id!r} in the data differs from the prompt "
+            f"{task_plan.template.name!r}; set prompt to the prompt that the completions reply to"
         )
     if isinstance(completion, str):
         return completion

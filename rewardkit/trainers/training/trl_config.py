@@ -27,19 +27,19 @@ ON_CPU = {"use_cpu": True, "bf16": False, "fp16": False}
 
 
 def has_gpu() -> bool:
-    """Whether there is a GPU to train on."""
+    """Whether this machine has a GPU."""
     import torch
 
     return bool(torch.cuda.is_available())
 
 
 def uses_gpu(recipe: Recipe) -> bool:
-    """Whether this recipe trains on a GPU here."""
+    """Whether the recipe trains on a GPU of this machine."""
     return has_gpu() and not recipe.trainer_settings.get("use_cpu", False)
 
 
 def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
-    """The recipe's settings for TRL, with those of this machine and this folder over them."""
+    """The recipe's settings for TRL; this machine and this folder override some of them."""
     on_gpu = uses_gpu(recipe)
     model = recipe.model
     loading: dict[str, Any] = {
@@ -59,20 +59,20 @@ def base_values(recipe: Recipe, output_dir: Path, note: Note) -> dict[str, Any]:
     values.setdefault("report_to", "none")
     if not on_gpu:
         values |= ON_CPU
-        values.setdefault("gradient_checkpointing", False)  # saves memory, which a CPU has
+        values.setdefault("gradient_checkpointing", False)  # it saves memory, which a CPU has
         note(f"{'use_cpu' if has_gpu() else 'no GPU here'}: training on the CPU, in float32")
     return values
 
 
 def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
-    """Build the config. UsageError, with the settings' names, for those that TRL refuses."""
+    """Build the config. UsageError for settings that TRL refuses, with TRL's message."""
     from transformers.integrations import integration_utils
 
-    unlisted = ("flyte", "kubeflow")  # transformers doesn't list them among the available tools
+    unlisted = ("flyte", "kubeflow")  # missing in transformers' list of available tools
     available = (*integration_utils.get_available_reporting_integrations(), *unlisted)
     try:
         config = config_class(**values)
-        for tool in config.report_to:  # the trainer would fail at its start
+        for tool in config.report_to:  # else the trainer fails at its start
             if tool in integration_utils.INTEGRATION_TO_CALLBACK and tool not in available:
                 raise ImportError(f"report_to is {tool}, which isn't installed; pip install {tool}")
         return config
@@ -85,11 +85,11 @@ def build_config(config_class: Any, values: Mapping[str, Any]) -> Any:
 SET_ELSEWHERE = (
     *("output_dir", "resume_from_checkpoint", "reward_weights", "model_init_kwargs"),
     "trust_remote_code",
-    # of the preparation of rows, which rewardkit does itself
+    # rewardkit prepares the rows itself
     *("assistant_only_loss", "chat_template_path", "dataset_kwargs", "dataset_text_field"),
     *("eos_token", "pad_token", "truncation_mode"),
 )
-"""TRL's fields that other parts of a recipe or a command set, or that have no effect."""
+"""TRL's fields that other settings or options of the command set, or that have no effect."""
 
 CHOICES: Mapping[str, Mapping[str, Any]] = {
     "trainer": {
@@ -104,7 +104,7 @@ CHOICES: Mapping[str, Mapping[str, Any]] = {
         "packing_strategy": Literal["bfd", "bfd_split", "wrapped"],
     },
 }
-"""Types of fields that TRL checks only after it has loaded the weights, if at all, by section."""
+"""By section, types of fields that TRL checks late, after it has loaded the weights, or never."""
 
 RANGES: Mapping[str, Any] = {
     "per_device_train_batch_size": Meta(ge=1),
@@ -139,7 +139,7 @@ def import_trl() -> Any:
 
 @functools.cache
 def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
-    """The type of each key that [trainer] takes, or [sft]."""
+    """The type of each key of the section [trainer] or [sft]."""
     config = import_trl().SFTConfig if section == "sft" else import_trl().GRPOConfig
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config) if field.init]
@@ -157,12 +157,12 @@ def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
 
 
 def _writable(hint: Any) -> Any:
-    """The type that a TOML file can write: an enum's values in place of the enum."""
+    """The type as a TOML file can write it: with the values of an enum."""
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        # beside an enum, `str` means only the names of its members
-        names_members = any(isinstance(argument, enum.EnumType) for argument in arguments)
-        kept = [argument for argument in arguments if not (names_members and argument is str)]
+        # with an enum in the union, `str` means only the names of its members
+        has_enum = any(isinstance(argument, enum.EnumType) for argument in arguments)
+        kept = [argument for argument in arguments if not (has_enum and argument is str)]
         return typing.Union[tuple(map(_writable, kept))]  # noqa: UP007  # built at run time
     if isinstance(hint, enum.EnumType):
         members: Any = hint
@@ -182,9 +182,9 @@ def build_grpo_config(
     longest_evaluated: Callable[[], int],
     note: Note,
 ) -> Any:
-    """Build the GRPOConfig. UsageError, with the settings' names, for those that TRL refuses.
+    """Build the GRPOConfig. UsageError for settings that TRL refuses.
 
-    vLLM's context has room for training and for evaluation, unless the recipe sets it.
+    vLLM's context has room for training and for evaluation, unless the recipe sets the context.
     """
     values = base_values(recipe, output_dir, note)
     values |= {"reward_weights": weights, "max_completion_length": completion}
@@ -199,13 +199,13 @@ def build_grpo_config(
 
 
 def prompts_a_step(config: Any) -> int:
-    """Prompts in one optimiser step, over all processes."""
+    """The number of prompts in an optimiser step, over all processes."""
     completions = config.per_device_train_batch_size * config.gradient_accumulation_steps
     return int(completions * config.world_size // config.num_generations)
 
 
 def check_enough(config: Any, rows: int) -> None:
-    """UsageError if the data don't fill one generated batch: TRL would train zero steps."""
+    """Raise UsageError if the data don't fill a generated batch: TRL would train zero steps."""
     wanted = config.generation_batch_size // config.num_generations
     if rows < wanted:
         raise UsageError(
@@ -247,22 +247,25 @@ def lora_config(recipe: Recipe) -> Any:
 
 
 def model_room(model_folder: Path) -> int | None:
-    """The most tokens that a model takes, or None where its configuration doesn't say."""
+    """The maximum number of tokens of a model; None if its configuration doesn't have it."""
     room = read_json(model_folder / "config.json").get("max_position_embeddings")
     return room if isinstance(room, int) else None
 
 
 def row_limit(recipe: Recipe, model_folder: Path) -> int | None:
-    """The token limit of a prompt with its completion: the lowest of the recipe and the model."""
-    own = recipe.data.max_total_length, recipe.trainer_settings.get("max_length")
-    limits = (*own, model_room(model_folder))
+    """The token limit of a prompt with its completion: the lowest of recipe and model."""
+    limits = (
+        recipe.data.max_total_length,
+        recipe.trainer_settings.get("max_length"),
+        model_room(model_folder),
+    )
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def build_sft_config(recipe: Recipe, output_dir: Path, *, longest: int, note: Note) -> Any:
-    """Build the SFTConfig. UsageError, with the settings' names, for those that TRL refuses.
+    """Build the SFTConfig. UsageError for settings that TRL refuses.
 
-    The loss covers only the completion, and no row is cut, unless the recipe says otherwise.
+    Unless the recipe sets something else, the loss covers only the completion and no row is cut.
     """
     values = base_values(recipe, output_dir, note)
     values.setdefault("completion_only_loss", True)

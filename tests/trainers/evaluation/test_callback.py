@@ -314,8 +314,8 @@ def test_a_training_resumed_before_its_best_step_drops_that_best(
     ("gone", "metric", "said"),
     [
         ("checkpoint-2", "accuracy", "checkpoint-2 is gone"),
-        ("best.json", "accuracy", "names none by accuracy of says"),
-        ("", "unfinished_rate", "names none by unfinished_rate of says"),
+        ("best.json", "accuracy", "names no checkpoint by accuracy of says"),
+        ("", "unfinished_rate", "names no checkpoint by unfinished_rate of says"),
     ],
 )
 def test_a_missing_best_checkpoint_restarts_the_search(

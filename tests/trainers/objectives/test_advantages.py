@@ -94,9 +94,9 @@ def test_a_step_without_a_judged_completion_leaves_the_history() -> None:
 def test_a_schedule_grows_to_its_limit() -> None:
     schedule = Schedule(m0=0.1, increment=0.04, m_max=0.2)
     assert [schedule.at(step) for step in range(4)] == pytest.approx([0.1, 0.14, 0.18, 0.2])
-    assert not schedule.never()
-    assert Schedule(m_max=0.0).never()
-    assert Schedule(increment=0.0).never()
+    assert not schedule.is_zero()
+    assert Schedule(m_max=0.0).is_zero()
+    assert Schedule(increment=0.0).is_zero()
 
 
 @pytest.mark.parametrize("size", [0, 3])

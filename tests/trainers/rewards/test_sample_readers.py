@@ -50,7 +50,7 @@ def test_a_missing_column_is_an_error_that_names_those_there_are() -> None:
 
 @pytest.mark.parametrize("name", ["prompts", "completions", "trainer_state", "prompt"])
 def test_a_column_that_trl_keeps_to_itself_is_an_error_at_once(name: str) -> None:
-    with pytest.raises(UsageError, match=f"'{name}': TRL keeps that name"):
+    with pytest.raises(UsageError, match=f"'{name}', because TRL uses that name"):
         reward_func("math", reference=name)
 
 

@@ -61,7 +61,7 @@ def limit(
 @pytest.mark.parametrize(
     ("total", "replies", "expected", "note"),
     [
-        (800, [239, 250, 251], 275, "so that a completion may have 275; the longest worked"),
+        (800, [239, 250, 251], 275, "so that a completion may have 275 tokens; the longest"),
         (800, [239, 250, 275], 275, "the longest worked reply has 275"),
         (800, [239, 250, 276], 512, "doesn't apply: the longest prompt has 525 tokens"),
         (800, [239, 250, 600], 750, "doesn't apply"),

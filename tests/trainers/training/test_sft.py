@@ -115,7 +115,7 @@ DATA: list[tuple[list[dict[str, Any]], str]] = [
     ([{**HAND, "completion": "x", "long": True}], "set data.long=0"),
     ([{**HAND, "completion": "x"}, {**HAND, "id": "b"}], "sample 'b' has no completion"),
     ([{**HAND, "completion": ["x"]}], "neither text nor a list of one message"),
-    ([{**HAND, "completion": "x", "prompt": []}], "has another prompt in the data"),
+    ([{**HAND, "completion": "x", "prompt": []}], "in the data differs from the prompt"),
 ]
 
 

@@ -407,7 +407,7 @@ def trained(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.mark.parametrize(
     ("changed", "kind", "said"),
     [
-        ({}, UsageError, "continue it with --resume, or choose another --output-dir"),
+        ({}, UsageError, "continue this training with --resume, or choose another --output-dir"),
         ({"resume": True, "beta": 0.5}, RunMismatch, "with trainer.beta 0.04, and now it is 0.5"),
         ({"resume": True, "prompt": "motion"}, RunMismatch, "choose another --output-dir"),
         ({"resume": True, "data__seed": 1}, RunMismatch, "was trained with data"),
@@ -468,7 +468,8 @@ def test_a_folder_with_a_final_model_alone_is_kept_too(
 def test_a_training_that_left_no_checkpoint_may_start_again(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    output, settings = tmp_path / "out", {"save_strategy": "no", "max_steps": 3}
+    output = tmp_path / "out"
+    settings: dict[str, Any] = {"save_strategy": "no", "max_steps": 3}
     with pytest.raises(ZeroDivisionError):
         learn("motion", tiny_checkpoint, output, Breaks(), **settings)
     learn("motion", tiny_checkpoint, output, **settings)

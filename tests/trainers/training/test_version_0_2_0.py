@@ -74,7 +74,12 @@ def test_it_is_resumed_by_the_same_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "resume", "error", "message"),
     [
-        ({}, False, UsageError, "continue it with --resume, or choose another --output-dir"),
+        (
+            {},
+            False,
+            UsageError,
+            "continue this training with --resume, or choose",
+        ),
         ({"max_steps": 4}, False, UsageError, "a training's checkpoints already"),
         ({"beta": 0.1}, True, RunMismatch, "with trainer.beta 0.04, and now it is 0.1"),
         ({"m_max": 0.1}, True, RunMismatch, "with momentum.eps unset, and now it is"),
