@@ -265,8 +265,8 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
         if bounds and bounds[0] > 0:
             return
         found = rises(entries, evaluated[0], evaluated[-1])
-        lengths = (entry.get("lengths", {}).get(task) for entry in entries)
-        quantiles = [found for found in lengths if found]
+        evaluated_lengths = [entry.get("lengths", {}).get(task) for entry in entries]
+        quantiles = list(filter(None, evaluated_lengths))
         if quantiles:
             spans.append(("evaluation", fmean(quantiles[0]), fmean(quantiles[-1])))
     for where, before, now in spans:
