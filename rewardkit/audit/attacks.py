@@ -25,14 +25,14 @@ OTHERS = ("a lantern on Neptune", "nothing of the kind")
 UNKNOWN = "zzz:no_such_instruction"
 
 FILLER = "Let us look at this once more with care, and at each step of it. "
-"""What stands around an answer at length."""
+"""A sentence that makes a text long, around an answer."""
 
 LONGEST = 200
-"""Characters of the longest reference that an attack repeats as a short answer."""
+"""Characters: an attack repeats no longer reference as a short answer."""
 
 
 def _statements(right: str, wrong: str) -> Iterator[tuple[str, str]]:
-    """Families and completions that mention the reference and don't give it as the answer."""
+    """Families and completions that mention the reference, but don't answer with it."""
     unsure = "I do not know the answer."
     yield "the answer taken back", f"{right}\n\nNo, that is a mistake.\n\n{wrong}"
     yield "many answers", "\n".join([wrong, right] * 3 + [wrong])
@@ -64,7 +64,7 @@ def _stated(form: str, reference: str, wrong: str) -> Iterator[tuple[str, str]]:
 
 
 def _evaluated(state: Callable[[str], str], reference: str) -> Iterator[tuple[str, str]]:
-    """Code whose value is the reference, which it doesn't show: it pays only where it is run."""
+    """Code whose value is the reference: only a reward that runs the code pays."""
     codes = [f"{reference[::-1]!r}[::-1]"]
     if reference.isdecimal():
         codes += [f"(lambda n: n + 1)({int(reference) - 1})", f"int('{int(reference) - 1}') + 1"]
@@ -104,13 +104,13 @@ def _of_row(row: Row, kind: str, form: str, rng: Random) -> Iterator[tuple[str, 
 
 
 def _wrong_answers(kind: str, reference: str) -> Sequence[str]:
-    """Answers that the reference isn't."""
+    """Answers that differ from the reference."""
     answers = {"choice": LETTERS, "text": OTHERS}.get(kind, NUMBERS)
     return [answer for answer in answers if answer != reference.strip("() ")]
 
 
 def attacks(rows: Sequence[Row], kind: str, seed: int, form: str = BOX) -> Iterator[Case]:
-    """All attacks on each row in turn, none of them right; an answer is stated as `form`."""
+    """Return all attacks on each row in turn. No attack is right; `form` states an answer."""
     rng = Random(seed)
     for row in rows:
         for family, completion in _of_row(row, kind, form, rng):

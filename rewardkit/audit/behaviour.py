@@ -1,4 +1,4 @@
-"""How a verifier behaves beside its verdicts: what it raises, changes, prints and depends on."""
+"""How a verifier behaves: what it raises, changes and prints, and what its verdicts depend on."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ ACCENTED = "Voilà, d’où la réponse :\n\n"
 """Text before an answer that ASCII can't hold."""
 
 PROBE_SECONDS, FEWEST = 3.0, 8
-"""About how long a worker judges the cases of a probe, and how many there are of a slow target."""
+"""About how long a worker judges the cases of a probe, and the fewest cases of a probe."""
 
 MOST_GROWTH = 2**26
 """Bytes by which a process may grow over the repeated calls of a probe."""
 
 MOST_HANGS = 2
-"""Hostile texts that may hang; then no more are tried, because each takes its deadline."""
+"""After this many hostile texts that hang, no more are tried: each takes its deadline."""
 
 _VALUES = (
     *("", "9^9^9^9^9", "9**9**9**9", "1e999999999", "9" * 5000, "0/0", r"\frac{1}{0}"),
@@ -71,11 +71,11 @@ HOSTILE: Sequence[str] = (
     *(rf"\boxed{{{value}}}" for value in _VALUES),
     *(f"#### {value}" for value in _VALUES),
 )
-"""Completions that verifiers raise or hang on. A message with calls alone has no text at all."""
+"""Completions on which verifiers raise or hang."""
 
 
 def behaviour(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]:
-    """What is wrong with how `target` behaves on `cases`, right and wrong ones of one kind.
+    """Yield what is wrong with the behaviour of `target` on right and wrong `cases` of a kind.
 
     The findings have no command yet.
     """
@@ -111,7 +111,7 @@ def _differences(
     others: Sequence[CaseResult],
     manner: str,
 ) -> Iterator[AuditFinding]:
-    """A finding for the first case that is judged otherwise."""
+    """A finding for the first case whose verdicts differ."""
     for case, first, second in zip(cases, usual, others, strict=True):
         if (first.correct, first.score) != (second.correct, second.score):
             yield _finding(name, case, _got(first), f"{_got(second)} {manner}")
@@ -141,7 +141,7 @@ def _hostile(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]:
 
 
 def _failure(judged: CaseResult) -> str:
-    """What a hostile text did; a verdict in time is no hang."""
+    """What a hostile text caused, "" for a verdict in time."""
     if judged.failure in (None, "unjudged") or (
         judged.failure == "hang" and judged.correct is False
     ):
@@ -163,9 +163,9 @@ def _unreadable(target: Target, cases: Sequence[Case]) -> Iterator[AuditFinding]
 
 
 def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[AuditFinding]:
-    """Findings where more text before or after a right answer makes it wrong.
+    """Findings where much text before or after a right answer makes the answer wrong.
 
-    An answer that must stand alone, or at the end, tells: with a sentence it is wrong already.
+    If a sentence before or after makes the answer wrong already, the length is not the cause.
     """
     for manner, form, length in (
         ("after much text", "{filler}\n\n{text}", BEFORE),
@@ -206,7 +206,7 @@ def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[AuditFin
 
 
 def _shift(usual: Sequence[CaseResult], others: Sequence[CaseResult]) -> int:
-    """By how many places a batch's rewards are moved round; 0 if they are otherwise different."""
+    """By how many places the rewards of a batch are rotated; 0 if they aren't."""
     scores, moved = [result.score for result in usual], [result.score for result in others]
     if scores == moved:
         return 0
@@ -214,7 +214,7 @@ def _shift(usual: Sequence[CaseResult], others: Sequence[CaseResult]) -> int:
 
 
 def _state(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[AuditFinding]:
-    """Findings where a call changes what belongs to the whole process, prints, or keeps memory."""
+    """Findings where a call changes global state, prints, or keeps memory."""
     end_idle_workers(target.verifier, JudgingOptions())  # what earlier calls left is there already
     request = ObserveCalls(tuple(cases), target.signature, target.messages)
     (reply,) = run_requests(target.verifier, [request], FIRST_SECONDS)
@@ -248,17 +248,17 @@ REPEATED_SECONDS = 0.3
 """Time of repeated calls, over which memory must not grow."""
 
 THREADS = "number of threads"
-"""A change that does no harm by itself: a library may keep a thread."""
+"""A change that does no harm: a library may keep a thread."""
 
 
 @dataclass(frozen=True)
 class CompareManners(ScoreCases):
-    """Scores cases one by one, and in another of the `MANNERS`."""
+    """Scores cases one by one, and in a manner of `MANNERS`."""
 
     manner: str
 
     def __call__(self, function: Callable[..., Any]) -> list[list[CaseResult]]:
-        """The scores one by one, and in the other manner; none where it isn't possible."""
+        """Return the scores one by one, and in the manner; none if the manner isn't possible."""
         if self.manner == "batch" and not recognise(function, self.signature).batch:
             return [[], []]
         usual = self.scores(function, self.cases)
@@ -293,7 +293,7 @@ class CompareManners(ScoreCases):
 
 
 def _save_address_space() -> None:
-    """Let many threads fit in a worker's memory limit, which counts what they only reserve."""
+    """Let many threads fit in a worker's memory limit, which counts reserved memory too."""
     threading.stack_size(2**20)
     with suppress(AttributeError):  # glibc's alone
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
@@ -305,7 +305,7 @@ _ARENAS = -8
 
 @contextmanager
 def _other_locale() -> Iterator[None]:
-    """Set the first of the `LOCALES` that is installed, and let stdout be ASCII."""
+    """Set the first of `LOCALES` that is installed, and make stdout ASCII."""
     usual, stdout = locale.setlocale(locale.LC_ALL), sys.stdout
     for name in LOCALES:
         with suppress(locale.Error):
@@ -321,10 +321,10 @@ def _other_locale() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ObserveCalls(ScoreCases):
-    """Calls the function, and notes what the calls leave in the process."""
+    """Calls the function, and records what the calls leave in the process."""
 
     def __call__(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """The names of what was `changed`, the text `printed`, and the bytes `grown` in `calls`."""
+        """Return what was `changed` and `printed`, and the bytes `grown` in `calls`."""
         before = _snapshot()
         with tempfile.TemporaryFile() as file, _output_to(file):
             self.scores(function, self.cases)
@@ -342,7 +342,7 @@ class ObserveCalls(ScoreCases):
 
 @contextmanager
 def _output_to(file: Any) -> Iterator[None]:
-    """Let the file get what this process writes to standard output."""
+    """Redirect standard output to a file."""
     usual = os.dup(1)
     os.dup2(file.fileno(), 1)
     try:
@@ -354,7 +354,7 @@ def _output_to(file: Any) -> Iterator[None]:
 
 
 def _snapshot() -> dict[str, Any]:
-    """What belongs to the whole process, by name."""
+    """The global state of the process, by name."""
     context = decimal.getcontext()
     mask = os.umask(0)
     os.umask(mask)

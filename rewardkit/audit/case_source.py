@@ -17,16 +17,16 @@ from rewardkit.audit.own_data import DataRow, data_cases
 from rewardkit.audit.targets import Target, VerifierTarget
 
 BEHAVIOUR_CASES = 32
-"""Cases that behaviour is observed with."""
+"""Cases with which behaviour is observed."""
 
 RIGHT = "data: a right completion"
 """The family of the completions that a task knows to be right."""
 
 PROBED = 8
-"""Right answers of the data set that show whether the target reads such answers at all."""
+"""Right answers of the data that show whether the target can read such answers."""
 
 ATTACKED = 25
-"""Most generated references that are attacked where there is no data."""
+"""Generated references that are attacked if there is no data."""
 
 
 class Spelling(NamedTuple):
@@ -51,7 +51,7 @@ class CaseSource:
     seed: int
     from_data: Sequence[Case] = ()
     unread: Case | None = None
-    """A right answer that was refused, as all were, in every form: rates would mean nothing."""
+    """A right answer, if the target refused all right answers in every form: rates mean nothing."""
 
     @property
     def draws(self) -> Mapping[str, Draw]:
@@ -125,7 +125,7 @@ def case_source(
 
 
 def _all_refused(cases: Sequence[Case], judged: Sequence[CaseResult]) -> bool:
-    """Whether none of the right answers is accepted, and not because all calls failed."""
+    """Whether the target refused all right answers. A call that failed is no refusal."""
     results = [result for case, result in zip(cases, judged, strict=True) if case.right]
     return not any(result.correct for result in results) and any(
         result.correct is False or result.failure == "unjudged" for result in results
@@ -144,8 +144,8 @@ def _right_cases(target: Target, rows: Sequence[DataRow]) -> list[Case]:
 
 
 def _probes_read(judged: Sequence[CaseResult], probes: int) -> list[tuple[int, int]]:
-    """For each spelling, how many probes pay the right answer and not the wrong one, and how many
-    the right answer."""
+    """For each spelling, in how many probes only the right answer is accepted, and in how many the
+    right answer is accepted."""
     verdicts = [result.correct is True for result in judged]
     pairs = [*zip(verdicts[::2], verdicts[1::2], strict=True)]
     groups = (pairs[place : place + probes] for place in range(0, len(pairs), probes))

@@ -16,9 +16,9 @@ ATTACK = "attack: "
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A completion for a reference; `right` is known without any verifier.
+    """A completion for a reference. No verifier decides `right`: it follows from the construction.
 
-    `columns` are further columns of the row that a verifier may read. Cases of a set have an `id`.
+    `columns` are the row's further columns. A case of a set has an `id`.
     """
 
     family: str
@@ -42,7 +42,7 @@ Pair = Callable[[Random], tuple[str, Any]]
 
 
 def families_of(pairs: Mapping[str, Pair], form: str, *, right: bool) -> dict[str, Draw]:
-    """Families by name, all of them right or all of them wrong, with answers written as `form`."""
+    """Return families by name, all right or all wrong, with answers written as `form`."""
     return {name: partial(_drawn, name, pair, form, right) for name, pair in pairs.items()}
 
 
@@ -52,7 +52,7 @@ def _drawn(family: str, pair: Pair, form: str, right: bool, rng: Random) -> Case
 
 
 def interleaved(families: Mapping[str, Draw], seed: int) -> Iterator[Case]:
-    """Cases without end, one of each family in turn: a budget cuts all families evenly."""
+    """Yield cases without end, of each family in turn: a budget cuts all families evenly."""
     sources = [(Random(f"{name} {seed}"), draw) for name, draw in families.items()]
     while sources:
         yield from (draw(rng) for rng, draw in sources)

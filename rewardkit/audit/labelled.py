@@ -19,23 +19,24 @@ from rewardkit.harness.results.data_files import read_rows
 from rewardkit.harness.results.metric import Metric, clopper_pearson
 
 UNSEEN = Path(__file__).with_name("unseen.jsonl.gz")
-"""The answers that nobody had tuned a verifier to when they were first judged; docs/unseen.md."""
+"""The answers of docs/unseen.md: at their first run, no verifier was tuned to them."""
 
 OURS_ALONE = ("form", "options")
-"""Strata whose labels follow from a form that only our verifier asks for, or from its options."""
+"""Strata whose labels follow from a form, or from options, of our verifiers alone."""
 
 MOST = 1500
-"""Answers of each stratum that are judged, unless more are asked for."""
+"""Answers of each stratum that are judged by default."""
 
 ANSWERS = ("boxed", "damaged", "replies", "gsm8k", "choice")
-"""The strata of answers that any grader may get."""
+"""The strata of answers that every grader can judge."""
 
 
 @dataclass(frozen=True)
 class LabelledAnswer:
-    """A case of a set. A verifier of ours is given the `options`; the case's `right` is the label.
+    """A case of a set, whose `right` is the label.
 
-    Without a `verifier` the row says nothing of who should judge it.
+    `verifier` is our verifier for which the answer was written, with these `options`; it is "" for
+    an answer that any verifier may judge.
     """
 
     case: Case
@@ -45,7 +46,7 @@ class LabelledAnswer:
 
 
 def read_set(source: str) -> list[LabelledAnswer]:
-    """The answers of a file, or of "unseen". DataError for a row without what is needed."""
+    """Return the answers of a file, or of "unseen". DataError names a row that lacks a column."""
     rows = read_rows(UNSEEN if source == "unseen" else source)
     unnamed = "other" if any(row.get("stratum") for row in rows) else "all"
     return [_answer(row, number, source, unnamed) for number, row in enumerate(rows, 1)]
@@ -73,11 +74,11 @@ def fitting(
     kind: str | None,
     kinds: Mapping[str, str],
 ) -> list[LabelledAnswer]:
-    """The answers that a target judges.
+    """Return the answers that a target judges.
 
-    A verifier that the set names gets its own answers, with their options, and those that name no
-    verifier. Any other target gets those of a `kind`, or the strata that any grader may get; never
-    those that are ours alone. `kinds` are those of our verifiers.
+    A verifier that the set names gets the answers that name it, and the answers that name no
+    verifier. Another target gets the answers of a `kind`, or without a kind the strata that every
+    grader can judge; it gets no answers of OURS_ALONE. `kinds` are the kinds of our verifiers.
     """
     if any(answer.verifier == target for answer in answers):
         return [answer for answer in answers if answer.verifier in (target, "")]
@@ -93,7 +94,7 @@ def fitting(
 
 
 def drawn(answers: Sequence[LabelledAnswer], most: int) -> list[LabelledAnswer]:
-    """At most so many answers of each stratum: the same ones for every target."""
+    """Return at most so many answers of each stratum, the same answers for every target."""
     kept: set[str] = set()
     for stratum in {answer.stratum for answer in answers}:
         names = (answer.case.id for answer in answers if answer.stratum == stratum)
@@ -104,7 +105,7 @@ def drawn(answers: Sequence[LabelledAnswer], most: int) -> list[LabelledAnswer]:
 def by_options(
     answers: Sequence[LabelledAnswer],
 ) -> Iterator[tuple[dict[str, Any], list[LabelledAnswer]]]:
-    """The answers in groups with equal options."""
+    """Yield the answers in groups with equal options."""
 
     def options(answer: LabelledAnswer) -> str:
         return json.dumps(answer.options, sort_keys=True)
@@ -117,7 +118,7 @@ def by_options(
 class StratumScore:
     """A verifier's verdicts on the answers of a stratum.
 
-    An answer without a verdict is neither found nor accepted, as it is not paid in training.
+    An answer without a verdict is neither found nor accepted: a training doesn't pay for it.
     """
 
     stratum: str
@@ -128,11 +129,11 @@ class StratumScore:
     unjudged: int
     hangs: int
     cpu: float | None
-    """CPU seconds of a call on average, without those that hung; None where it isn't known."""
+    """Mean CPU seconds of a call, without calls that hung; None if unknown."""
 
     @classmethod
     def of(cls, stratum: str, pairs: Sequence[tuple[Case, CaseResult]]) -> StratumScore:
-        """The score of cases with what a verifier did with them."""
+        """Return the score of cases with their results."""
         paid = [case.right for case, judged in pairs if judged.correct]
         right = sum(case.right for case, _ in pairs)
         seconds = [judged.seconds for _, judged in pairs if judged.seconds is not None]
@@ -154,18 +155,21 @@ class StratumScore:
 
     @property
     def precision(self) -> Metric | None:
-        """The share of right answers among those that it accepts; None where it accepts none."""
+        """The share of right answers among the accepted answers; None if no answer is accepted."""
         return exact_share(self.found, self.found + self.accepted)
 
     @property
     def recall(self) -> Metric | None:
-        """The share of right answers that it accepts."""
+        """The share of right answers that are accepted."""
         return exact_share(self.found, self.right)
 
     @property
     def f1(self) -> Metric | None:
-        """The harmonic mean of both, 2s / (1 + s) for the share s of found answers among those that
-        are right or accepted; so the exact interval of s gives that of F1."""
+        """The harmonic mean of precision and recall.
+
+        F1 is 2s / (1 + s), where s is the share of found answers among the answers that are right
+        or accepted. So the exact interval of s gives the interval of F1.
+        """
         share = exact_share(self.found, self.right + self.accepted)
         if share is None or not self.right:
             return None
@@ -174,14 +178,14 @@ class StratumScore:
 
 
 def exact_share(part: int, count: int) -> Metric | None:
-    """A share with its exact 95% interval; None of nothing."""
+    """Return a share with its exact 95% interval; None if `count` is 0."""
     return Metric(part / count, *clopper_pearson(part, count), count) if count else None
 
 
 def scores(
     answers: Sequence[LabelledAnswer], judged: Sequence[tuple[Case, CaseResult]]
 ) -> list[StratumScore]:
-    """The score of each stratum in order of appearance, and of all, if there are several."""
+    """Return the score of each stratum in order of appearance, and of all if there are several."""
     strata = {answer.case.id: answer.stratum for answer in answers}
     names = dict.fromkeys(strata.values())
     found = [
@@ -193,8 +197,10 @@ def scores(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How often two verifiers judge the same answers differently, with short examples, of different
-    families where there are several."""
+    """How often two verifiers judge the same answers differently, with short examples.
+
+    The examples are of different families if there are several families.
+    """
 
     first: str
     second: str
@@ -205,12 +211,12 @@ class Disagreement:
 
     @property
     def share(self) -> float:
-        """The share of answers with a verdict of both that are judged differently."""
+        """The share of differing verdicts among the answers with two verdicts."""
         return self.differ / self.answers if self.answers else math.nan
 
 
 EXAMPLES = 3
-"""Examples shown of each pair of verifiers."""
+"""Examples that are shown for each pair of verifiers."""
 
 
 def disagreement(

@@ -37,10 +37,10 @@ NAMES = {
     "queueing": "waiting counts as time",
     "unreadable_reference": "an unreadable reference gives a verdict",
 }
-"""What can be found, in words."""
+"""What an audit can find, in words."""
 
 SMALLEST, LARGEST = 16, 512
-"""Cases judged in one call: few at first, more while a call takes less than a second."""
+"""Cases judged in a call: few at first, more while a call takes less than a second."""
 
 REDRAWN = 200
 """Cases of a failing family that are drawn again in search of a smaller example."""
@@ -51,10 +51,10 @@ SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a target did with a case; `correct` is None where it gave no verdict.
+    """What a target did with a case. `correct` is None if the target gave no verdict.
 
     `failure` is None, "hang", "exception", "crash" (its process died) or "unjudged". `seconds` is
-    the CPU time of a call in a worker; None for the first one, which may import much.
+    the CPU time of a call in a worker; None for a worker's first call, which may import much.
     """
 
     correct: bool | None
@@ -65,18 +65,18 @@ class CaseResult:
 
 
 class Judges(Protocol):
-    """What is audited."""
+    """What an audit audits."""
 
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """One result for each case, in order."""
+        """Return a result for each case, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """An error of the verifier; `command` repeats it.
+    """An error of the verifier. `command` repeats the error.
 
-    `name` says which: "false_accept", "false_reject", "hack" (an accepted attack), "hang",
+    `name` is "false_accept", "false_reject", "hack" (an accepted attack), "hang",
     "exception", "crash", or the behaviour that went wrong, such as "stdout" or "threads".
     """
 
@@ -93,7 +93,7 @@ class AuditFinding:
     def of(
         cls, name: str, severity: Severity, case: Case, expected: str, got: str, command: str = ""
     ) -> AuditFinding:
-        """The finding in a case, whose reference is JSON if it is a list or an object."""
+        """Return the finding in a case. A list or an object as reference becomes JSON."""
         value = case.reference
         reference = value if isinstance(value, str) else json.dumps(value, default=str)
         return cls(name, severity, case.family, case.completion, reference, expected, got, command)
@@ -101,7 +101,7 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate:
-    """Errors among `n` cases, with the exact 95% interval; the rate is None where n is 0."""
+    """Errors among `n` cases, with the exact 95% interval. The rate is None if `n` is 0."""
 
     n: int
     errors: int
@@ -111,14 +111,14 @@ class ErrorRate:
 
     @classmethod
     def of(cls, errors: int, n: int) -> ErrorRate:
-        """The rate of `errors` in `n` cases."""
+        """Return the rate of `errors` in `n` cases."""
         low, high = clopper_pearson(errors, n) if n else (0.0, 1.0)
         return cls(n, errors, errors / n if n else None, low, high)
 
 
 @dataclass(slots=True)
 class FamilyTally:
-    """The cases of one family with a verdict, and those that got the wrong one."""
+    """Counts the cases of a family, its verdicts and its wrong verdicts."""
 
     name: str
     kind: ErrorKind
@@ -128,7 +128,7 @@ class FamilyTally:
     failed: list[tuple[Case, CaseResult]] = field(default_factory=list)
 
     def add(self, case: Case, judged: CaseResult) -> None:
-        """Count a case; one without a verdict is kept as failed, and not counted in `n`."""
+        """Count a case. A case without a verdict is kept as failed, and not counted in `n`."""
         self.cases += 1
         if judged.correct is not None:
             self.n += 1
@@ -154,7 +154,7 @@ class FamilyTally:
 def judge_cases(
     target: Judges, cases: Iterable[Case], budget: float
 ) -> Iterator[tuple[Case, CaseResult]]:
-    """Judge cases until they or the seconds are used up."""
+    """Judge cases until the cases or the seconds are used up."""
     end, size, cases = time.monotonic() + budget, SMALLEST, iter(cases)
     while (start := time.monotonic()) < end and (chunk := list(itertools.islice(cases, size))):
         yield from zip(chunk, target.judge(chunk), strict=True)
@@ -163,7 +163,7 @@ def judge_cases(
 
 
 def by_family(judged: Iterable[tuple[Case, CaseResult]]) -> list[FamilyTally]:
-    """The families of judged cases, in order of appearance."""
+    """Return the families of judged cases, in order of appearance."""
     tallies: dict[tuple[str, ErrorKind], FamilyTally] = {}
     for case, result in judged:
         key = case.family, case.kind
@@ -172,7 +172,7 @@ def by_family(judged: Iterable[tuple[Case, CaseResult]]) -> list[FamilyTally]:
 
 
 def totals(tallies: Sequence[FamilyTally]) -> dict[str, ErrorRate]:
-    """The rates over all families: wrong verdicts by name, and failures among all cases."""
+    """Return the rates over all families: of wrong verdicts, and of failures among all cases."""
     counts = {name: [0, 0] for name in ("false_accept", "false_reject", "hack")}
     for tally in tallies:
         counts[tally.error_name][0] += tally.errors
@@ -185,16 +185,16 @@ def totals(tallies: Sequence[FamilyTally]) -> dict[str, ErrorRate]:
 
 
 def size(case: Case) -> int:
-    """How much there is to read in a case."""
+    """Return the number of characters to read in a case."""
     return len(case.completion) + len(str(case.reference))
 
 
 def smallest(
     target: Judges, tally: FamilyTally, draw: Draw | None
 ) -> dict[str, tuple[Case, CaseResult]]:
-    """The smallest failing case of a family for each way to fail.
+    """Return the smallest failing case of a family for each way to fail.
 
-    With `draw`, more cases of the family are drawn, and those that are smaller judged.
+    With `draw`, more cases of the family are drawn, and the smaller ones are judged.
     """
     best: dict[str, tuple[Case, CaseResult]] = {}
     for case, judged in sorted(tally.failed, key=lambda pair: size(pair[0])):
@@ -214,7 +214,7 @@ def smallest(
 
 
 def failures(tally: FamilyTally, case: Case, judged: CaseResult) -> list[str]:
-    """The names of what went wrong with a case."""
+    """Return the names of what went wrong with a case."""
     wrong = judged.correct is not None and judged.correct is not case.right
     return [name for name in (tally.error_name if wrong else None, judged.failure) if name]
 
@@ -223,7 +223,7 @@ WORDS = {True: "right", False: "wrong", None: "no verdict"}
 
 
 def finding(name: str, case: Case, judged: CaseResult, command: str) -> AuditFinding:
-    """The finding that a case got this wrong verdict, or none."""
+    """Return the finding that a case got a wrong verdict, or no verdict."""
     severity: Severity = {"false_reject": "warning", "unjudged": "note"}.get(name, "error")  # type: ignore[assignment]
     got = judged.failure if judged.correct is None and judged.failure else WORDS[judged.correct]
     text = f"{got}: {judged.explanation}" if judged.explanation else got

@@ -22,7 +22,7 @@ TEMPLATE = Path(__file__).with_name("audit.html.jinja")
 PAGE = "audit.html"
 
 ALIGNED = ("", ' class="number"')
-"""How cells of the page are aligned: its policy allows no styles in elements."""
+"""The classes that align cells: the page's policy allows no styles in elements."""
 
 MOST_FINDINGS = 20
 """Findings of each severity that a terminal shows."""
@@ -32,7 +32,7 @@ MEASURES = ("false_reject", "false_accept", "hack", "hang", "exception", "crash"
 
 
 def rate_text(rate: ErrorRate) -> str:
-    """Errors, cases and the exact interval: "2 of 97: 2.06% [0.251%, 7.25%]"."""
+    """Return errors, cases and the exact interval: "2 of 97: 2.06% [0.251%, 7.25%]"."""
     if rate.rate is None:
         return "–"
     value, low, high = (f"{100 * share:.3g}%" for share in (rate.rate, rate.low, rate.high))
@@ -40,7 +40,7 @@ def rate_text(rate: ErrorRate) -> str:
 
 
 def heading(audit: Audit) -> str:
-    """What was audited, in a sentence."""
+    """Return what was audited, in a sentence."""
     if audit.set is not None:
         count = counted(len(audit.judged), "labelled answer")
         return f"{audit.target}: {count} of the set {Path(audit.set).name}"
@@ -92,7 +92,7 @@ def _score_cells(score: StratumScore) -> list[Cell]:
 
 
 def share_text(share: Metric) -> str:
-    """A share with its interval in short: ".983 [.970, .991]"."""
+    """Return a share with its interval in short: ".983 [.970, .991]"."""
     value, low, high = (
         f"{number:.3f}".removeprefix("0") for number in (share.value, share.low, share.high)
     )
@@ -100,7 +100,7 @@ def share_text(share: Metric) -> str:
 
 
 def disagreement_table(audit: Audit) -> Table:
-    """The share of cases that each two verifiers judge differently."""
+    """The share of cases on which each pair of verifiers differs."""
     rows: list[Sequence[Cell]] = [
         (two.first, two.second, rate_text(ErrorRate.of(two.differ, two.answers)))
         for two in audit.disagreements
@@ -109,7 +109,7 @@ def disagreement_table(audit: Audit) -> Table:
 
 
 def example_table(two: Disagreement) -> Table:
-    """Cases that two verifiers judge differently."""
+    """Cases on which two verifiers differ."""
     rows: list[Sequence[Cell]] = [
         (
             short_text(case.completion),
@@ -122,7 +122,7 @@ def example_table(two: Disagreement) -> Table:
 
 
 def family_table(audit: Audit, *, only_errors: bool) -> Table:
-    """The rates of each family, the highest first; with `only_errors`, those above 0."""
+    """The rates of each family, the highest first; with `only_errors`, without rates of 0."""
     audits = audit.sides
     by_name = [{(tally.name, tally.kind): tally for tally in side.families} for side in audits]
     worst = {
@@ -176,7 +176,7 @@ def terminal(audit: Audit) -> Iterator[Table | Line]:
 
 
 def _all_findings(audit: Audit) -> list[tuple[AuditFinding, dict[str, str]]]:
-    """The findings of each verifier, and what is shown of them by label."""
+    """The findings of each verifier, each with its facts by label."""
     return [
         (
             found,
@@ -231,7 +231,7 @@ def _longest_run(text: str) -> int:
 
 
 def page(audit: Audit) -> str:
-    """A self-contained page in the report's style; it runs no script."""
+    """Return a self-contained page in the report's style, without scripts."""
     families = family_table(audit, only_errors=False)
     rendered = html_template(TEMPLATE).render(
         audit=audit,

@@ -1,4 +1,4 @@
-"""Cases from the rows of a data set: its references rewritten and exchanged."""
+"""Cases from the rows of a data set: rewritten and exchanged references."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DataRow(NamedTuple):
 
 
 def read_data(path: Path, reference_field: str | None) -> list[DataRow]:
-    """The rows of a file. DataError where the reference isn't found."""
+    """Return the rows of a file. DataError names a row without a reference."""
     rows = read_problems(path)
     if not rows:
         raise DataError(f"{path} has no rows")
@@ -52,9 +52,9 @@ def read_data(path: Path, reference_field: str | None) -> list[DataRow]:
 
 
 def data_cases(rows: Sequence[DataRow], form: str, kind: str, seed: int) -> Iterator[Case]:
-    """For each row: its own reference, equal and unequal rewrites, and another row's reference.
+    """Yield for each row its reference, equal and unequal rewrites, and another row's reference.
 
-    None where the reference of a kind is no answer, such as the tests of a program.
+    There are no cases of a kind whose reference is no answer, such as the tests of a program.
     """
     shuffled = Random(seed).sample(rows, len(rows)) if kind in ANSWERS else []
     for row, other in zip(shuffled, [*shuffled[1:], *shuffled[:1]], strict=True):
@@ -100,7 +100,7 @@ def _unequal(answer: str, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def _surely_differ(answer: str, other: str, kind: str) -> bool:
-    """Whether two answers differ beyond doubt: numbers by value; letters and texts as written."""
+    """Whether two answers surely differ: numbers by value, letters and texts as written."""
     if kind in ("math", "number"):
         values = exact(answer), exact(other)
         return None not in values and values[0] != values[1]

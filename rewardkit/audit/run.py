@@ -1,4 +1,4 @@
-"""An audit from start to end: cases, behaviour, own data, a second verifier."""
+"""An audit from start to end: cases, behaviour, and a second verifier."""
 
 from __future__ import annotations
 
@@ -61,18 +61,19 @@ KIND_OF: Mapping[str, str] = {
     "tool_calls": "tools",
     "json_schema": "json",
 }
-"""The kinds of our own verifiers and tasks."""
+"""The kinds of our verifiers and tasks."""
 
 PER_FAMILY = 200
-"""Cases of a family that are judged, unless the user says."""
+"""Cases of a family that are judged by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions:
-    """What is measured, and how long. The fields are the options of `rewardkit audit`.
+    """What an audit measures, and how long. The fields are the options of `rewardkit audit`.
 
-    At most `per_family` cases of a family are judged (200 if None), fewer if the seconds of
-    `budget` run out. Of a `set` these are the answers of a stratum (1500), whatever the budget.
+    At most `per_family` cases of a family are judged (default: 200), and fewer if the seconds of
+    `budget` run out. For a `set`, `per_family` limits the answers of a stratum (default: 1500), and
+    `budget` has no effect.
     """
 
     kind: str | None = None
@@ -91,9 +92,10 @@ class AuditOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What an audit found. `{}` is the answer in `form`, and the reference in `reference_form`.
+    """What an audit found.
 
-    An audit of a `set` has a score for each of its strata, and neither kind nor form.
+    In `form`, `{}` stands for the answer; in `reference_form`, for the reference. An audit of a
+    `set` has a score for each stratum, and neither kind nor form.
     """
 
     target: str
@@ -117,26 +119,26 @@ class Audit:
 
     @functools.cached_property
     def totals(self) -> Mapping[str, ErrorRate]:
-        """The rates over all families; 1 of 1 for each kind of misbehaviour that was found."""
+        """The rates over all families, and 1 of 1 for each kind of misbehaviour that was found."""
         rates = totals(self.families)
         names = (finding.name for finding in self.findings)
         return rates | {name: ErrorRate.of(1, 1) for name in names if name not in rates}
 
     @property
     def sides(self) -> Sequence[Audit]:
-        """This audit and those that it is compared with."""
+        """This audit, and the audit of the second verifier if there is one."""
         return [self, *(self.against.sides if self.against else [])]
 
     @property
     def disagreements(self) -> Sequence[Disagreement]:
-        """How often each two of the sides differ."""
+        """How often each pair of sides differs."""
         return [
             disagreement(one.target, other.target, one.judged, other.judged)
             for one, other in combinations(self.sides, 2)
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the audit as plain values."""
         return {
             "target": self.target,
             "verifier_args": dict(self.verifier_args),
@@ -160,7 +162,7 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
 
     `options` are those of `rewardkit audit`: `kind`, `verifier_args`, `data`, `reference_field`,
     `against`, `signature`, `threshold`, `seed`, `budget` in seconds, `family`, `per_family`,
-    `set`. UsageError without a kind where the target doesn't show it.
+    `set`. UsageError if there is no `kind` and the target doesn't show its kind.
     """
     chosen = AuditOptions(**options)
     if chosen.set is not None:
@@ -211,9 +213,9 @@ def audit(target: str | Callable[..., Any], **options: Any) -> Audit:
 
 
 def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: str) -> Audit:
-    """Judge the answers of a set that fit the target, each with the options of its row."""
+    """Judge the answers of a set that fit the target, each answer with its options."""
     if options.data is not None:
-        raise UsageError("--set has its own answers: leave --data out, or --set")
+        raise UsageError("--set and --data exclude each other; leave one of them out")
     if options.kind is not None:
         kind_of("", options.kind)
     name = target if isinstance(target, str) else ""
@@ -265,9 +267,9 @@ def assert_sound(
     per_family: int = 50,
     **options: Any,
 ) -> None:
-    """Raise AssertionError, with the smallest failing example, where an audit finds an error.
+    """Raise AssertionError, with the smallest failing example, if an audit finds an error.
 
-    `allow` has rates that are accepted, by name, such as {"false_reject": 0.01}. For `target`,
+    `allow` maps names to accepted rates, such as {"false_reject": 0.01}. For `target`,
     `kind` and `options` see `audit`.
     """
     __tracebackhide__ = True
@@ -291,7 +293,7 @@ def assert_sound(
 
 
 def kind_of(target: str, kind: str | None) -> str:
-    """The kind of answers that a target judges. UsageError where it is neither given nor known."""
+    """Return the kind of answers that a target judges. UsageError if nothing tells the kind."""
     if kind is not None and kind not in KINDS:
         raise UnknownName.among("kind", kind, KINDS)
     found = kind or KIND_OF.get(target)
@@ -305,7 +307,7 @@ def kind_of(target: str, kind: str | None) -> str:
 
 @dataclass(frozen=True)
 class Commands:
-    """The shell lines that repeat what was found."""
+    """The shell commands that repeat findings."""
 
     target: str | Callable[..., Any]
     options: AuditOptions
@@ -313,7 +315,7 @@ class Commands:
 
     @property
     def words(self) -> list[str]:
-        """The target with what says how to call it."""
+        """The target, with the options that say how to call it."""
         name = self.target
         if not isinstance(name, str):
             name = f"{name.__module__}:{getattr(name, '__qualname__', '')}"
@@ -326,7 +328,7 @@ class Commands:
         ]
 
     def of_case(self, case: Case) -> str:
-        """The line that judges a case, or the one that repeats its family if that is too long."""
+        """Return the command that judges a case, or its family if the case is too long."""
         fields = {"completion": case.completion, "reference": case.reference}
         columns = {"columns": dict(case.columns)} if case.columns else {}
         text = json.dumps({**fields, **columns}, default=str)
@@ -334,7 +336,7 @@ class Commands:
         return line if len(line.encode()) < LONGEST_ARGUMENT else self.of_family(case.family)
 
     def of_family(self, family: str) -> str:
-        """The line that measures a family again."""
+        """Return the command that measures a family again."""
         if self.options.set:
             again = ["--set", self.options.set, "--family", family]
             return shlex.join(["rewardkit", "audit", *self.words, *again])
@@ -351,7 +353,7 @@ def _case_findings(
     draws: Mapping[str, Draw],
     commands: Commands,
 ) -> Iterator[AuditFinding]:
-    """For each family, the smallest example of each way to fail."""
+    """Yield for each family the smallest example of each way to fail."""
     for tally in by_family(judged):
         if tally.failed:
             draw = draws.get(tally.name)
@@ -373,4 +375,4 @@ def _behaviour(
 
 
 LONGEST_ARGUMENT = 100_000
-"""Characters of a case that fit on a command line; Linux allows 131,072 bytes."""
+"""Bytes of a case that fit on a command line. Linux allows 131,072 bytes."""

@@ -1,4 +1,4 @@
-"""Call a reward as its host does, recognised by the names of its parameters, and read its score."""
+"""Call a reward as its host does, and read its score. The parameters' names show the host."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ GOLD = (
     *("reference", "references", "gold", "golden", "target", "targets", "expected", "label"),
     *("ground_truth", "solution", "truth", "correct_answer", "reference_answer", "gold_answer"),
 )
-"""What a plain function calls the reference; `answer` is one only beside a completion."""
+"""Names of a plain function's reference; `answer` is a reference only beside a completion."""
 
 GIVEN = (
     *("answer", "completion", "response", "text", "output", "prediction", "pred", "predicted"),
     *("model_output", "candidate", "given", "solution_str", "predict_str", "generated", "reply"),
 )
-"""What a plain function calls the completion."""
+"""Names of a plain function's completion."""
 
 SCORES = (
     *("score", "reward", "rewards", "overall", "value", "scores", "correct", "is_correct"),
     *("acc", "accuracy", "exact_match"),
 )
-"""The keys and attributes that hold the score, in the order in which they are looked for."""
+"""The keys and attributes that may hold the score, by preference."""
 
 
 @dataclass(frozen=True)
 class Signature:
     """How a host calls a reward.
 
-    `marks` are the names of parameters by which it is recognised, one set or another; `arguments`
-    all that it passes for a case; the `positional` ones may have any names. A `batch` takes many
-    cases in a call, as do its `arguments`. With `messages` a completion may be a list of messages.
+    Each of `marks` is a set of parameters whose names show the host. `arguments` returns all
+    arguments for a case, or for all cases of a `batch`. The `positional` arguments may have any
+    names. With `messages` a completion may be a list of messages.
     """
 
     name: str
@@ -56,8 +56,7 @@ class Signature:
     def call(
         self, function: Callable[..., Any], cases: Sequence[Case], messages: bool
     ) -> list[object]:
-        """The rewards as the function returns them, one for each case. ValueError if they differ
-        in number."""
+        """Return the function's reward for each case. ValueError if the numbers differ."""
         if not self.batch:
             return [self._call(function, [case], messages) for case in cases]
         rewards = _listed(self._call(function, cases, messages))
@@ -66,7 +65,7 @@ class Signature:
         return rewards
 
     def start(self, function: Callable[..., Any], cases: Sequence[Case], messages: bool) -> Any:
-        """What the function returns: the reward, or what must be awaited for it."""
+        """Call the function; return the reward, or an awaitable of the reward."""
         positional, named = self.bind(function, cases, messages)
         return function(*positional, **named)
 
@@ -77,7 +76,7 @@ class Signature:
     def bind(
         self, function: Callable[..., Any], cases: Sequence[Case], messages: bool
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments that the function takes. UsageError if it needs others."""
+        """Return the arguments that the function takes. UsageError if the function needs others."""
         arguments = self.arguments(cases if self.batch else cases[0], messages)
         parameters = inspect.signature(function).parameters
         first = [arguments[name] for name in self.positional]
@@ -104,7 +103,7 @@ async def _awaited(result: Any) -> Any:
 
 
 def _listed(rewards: object) -> list[object]:
-    """The rewards of a batch: a list, an array, or a mapping with one of them."""
+    """The rewards of a batch, from a list, an array, or a mapping with a list or an array."""
     if isinstance(rewards, Mapping):
         rewards = next(rewards[name] for name in ("rewards", *SCORES) if name in rewards)
     rewards = getattr(rewards, "tolist", lambda: rewards)()
@@ -189,7 +188,7 @@ def _of_prime(case: Case, messages: bool) -> Arguments:
 
 
 class Record(SimpleNamespace):
-    """A host's object with attributes, which are also a mapping by `model_dump()`."""
+    """A host's object, whose attributes `model_dump()` returns as a mapping."""
 
     def model_dump(self, **_: object) -> dict[str, Any]:
         return dict(vars(self))
@@ -275,9 +274,9 @@ _SWAPPED = Signature("plain", (), _plain, ("reference", "answer"))
 
 
 def recognise(function: Callable[..., Any], name: str | None = None) -> Signature:
-    """The signature of this name, or the one that the function's parameters show.
+    """Return the signature of this name, or the signature that the function's parameters show.
 
-    UnknownName for another name, UsageError where the parameters don't show it.
+    UnknownName for an unknown name, UsageError if the parameters show no signature.
     """
     if name is not None and name not in SIGNATURES:
         raise UnknownName.among("signature", name, SIGNATURES)
@@ -293,9 +292,9 @@ def recognise(function: Callable[..., Any], name: str | None = None) -> Signatur
     if is_given or name == "plain":
         return SIGNATURES["plain"]
     raise UsageError(
-        f"the parameters ({', '.join(parameters)}) are those of no known host: say how the "
-        f"function is called with --signature: {', '.join(SIGNATURES)}; or wrap it in a function "
-        "of (answer, reference)"
+        f"the parameters ({', '.join(parameters)}) fit no known host: name the host with "
+        f"--signature, one of {', '.join(SIGNATURES)}; or wrap the function in a function of "
+        "(answer, reference)"
     )
 
 
@@ -308,9 +307,9 @@ def _host(parameters: Sequence[str]) -> Signature | None:
 
 
 def entry_point(loaded: Any) -> Callable[..., Any]:
-    """What a host calls of an object: a class is instantiated, a factory called.
+    """Return what a host calls: a class is instantiated, a factory is called.
 
-    UsageError for what can't be called.
+    UsageError for an object that can't be called.
     """
     if isinstance(loaded, type):
         return entry_point(loaded())
@@ -324,7 +323,7 @@ def entry_point(loaded: Any) -> Callable[..., Any]:
 
 
 def score_of(reward: object) -> float | None:
-    """The number in a reward; None where the function gave none. ValueError for anything else."""
+    """Return the number in a reward, or None for None. ValueError for anything else."""
     reward = getattr(reward, "item", lambda: reward)()  # numpy's and torch's numbers
     if reward is None or isinstance(reward, Verdict):
         return None if reward is None else reward.score

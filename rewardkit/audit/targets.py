@@ -34,30 +34,30 @@ from rewardkit.registry import Resolved, known_names, resolve
 from rewardkit.text.printable import printable
 
 THRESHOLD = 0.5
-"""The score from which a completion counts as right, where the user sets no other."""
+"""A completion counts as right from this score on, if the user sets no threshold."""
 
 SECONDS = 10.0
-"""Own time after which a call hangs."""
+"""A call that takes more time of its own hangs."""
 
 FIRST_SECONDS = 60.0
-"""Own time of a function's first call, which may import much, and of many calls together."""
+"""The time limit of a function's first call, which may import much, and of many calls."""
 
 
 FunctionRequest = Callable[[Callable[..., Any]], Any]
-"""What a worker does with a function; picklable. Its result goes through JSON."""
+"""What a worker does with a function. The request is pickled, its result is sent as JSON."""
 
 _FAILURES = {Failure.TIMEOUT: "hang", Failure.CRASHED: "crash", Failure.ERROR: "unjudged"}
 
 
 class Function(Verifier):
-    """A verifier that runs requests on a reward function, which only its workers import."""
+    """A verifier that runs requests on a reward function. Only workers import the function."""
 
     def __init__(self, source: str | Callable[..., Any]) -> None:
         self.source = source
         self._function: Callable[..., Any] | None = None
 
     def prepare(self) -> None:
-        """Import the function. What it prints goes nowhere."""
+        """Import the function, and discard what it prints."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for descriptor in (1, 2):
             os.dup2(nowhere, descriptor)
@@ -67,7 +67,7 @@ class Function(Verifier):
         self._function = entry_point(loaded)
 
     def __call__(self, _: str, sample: Sample, /) -> Verdict:
-        """The request's result, as JSON in the verdict's answer."""
+        """Return the request's result as JSON, in the verdict's answer."""
         request: Any = sample.columns["request"]
         return Verdict.right(answer=json.dumps(request(self._function), default=asdict))
 
@@ -81,12 +81,12 @@ def _load(source: str) -> Any:
 
 @dataclass(frozen=True)
 class DescribeFunction:
-    """Recognises how the function is called."""
+    """Finds out how to call the function."""
 
     signature: str | None
 
     def __call__(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """The signature's name, and whether completions are lists of messages; or an error."""
+        """Return the signature's name, and whether completions are messages; or an error."""
         try:
             signature = recognise(function, self.signature)
             signature.bind(function, [TRIAL], False)
@@ -99,7 +99,7 @@ TRIAL = Case("trial", "It is \\boxed{42}.\n#### 42", "42", True)
 
 
 def _takes_messages(function: Callable[..., Any], signature: Signature) -> bool:
-    """Whether the function works with messages better than with text, or only text confuses it."""
+    """Whether messages work better than text, or text alone confuses the function."""
     if not signature.messages:
         return False
     text, messages = (
@@ -114,7 +114,7 @@ def _takes_messages(function: Callable[..., Any], signature: Signature) -> bool:
 def call_reward(
     function: Callable[..., Any], signature: Signature, cases: Sequence[Case], *, messages: bool
 ) -> list[CaseResult]:
-    """The score of each case, the function's own verdict if it gives one, and what went wrong."""
+    """Return each case's score, the function's verdict if there is one, and what went wrong."""
     try:
         rewards = signature.call(function, cases, messages)
     except BaseException as error:  # a reward may raise anything, SystemExit included
@@ -123,7 +123,7 @@ def call_reward(
 
 
 def result_of_reward(reward: object) -> CaseResult:
-    """What `call_reward` returns for a reward."""
+    """Return the result of a reward."""
     try:
         score = score_of(reward)
     except Exception as error:  # of a reward's own attributes
@@ -137,13 +137,13 @@ def result_of_reward(reward: object) -> CaseResult:
 
 
 def result_of_error(error: BaseException) -> CaseResult:
-    """What `call_reward` returns for an exception."""
+    """Return the result of an exception."""
     return CaseResult(None, None, "exception", f"{type(error).__name__}: {error}"[:500])
 
 
 @dataclass(frozen=True)
 class ScoreCases:
-    """Calls the function with cases: a batch at once, if it takes batches."""
+    """Calls the function with cases: all at once, if the function takes batches."""
 
     cases: tuple[Case, ...]
     signature: str
@@ -161,7 +161,7 @@ class ScoreCases:
         return judged
 
     def scores(self, function: Callable[..., Any], cases: Sequence[Case]) -> list[CaseResult]:
-        """The scores of cases, one call each."""
+        """Return the scores of cases, with a call for each case."""
         signature = recognise(function, self.signature)
         return [
             call_reward(function, signature, [case], messages=self.messages)[0] for case in cases
@@ -169,11 +169,11 @@ class ScoreCases:
 
 
 _called: list[bool] = []
-"""Not empty in a worker that has called its function."""
+"""Holds an item in a worker that has called its function."""
 
 
 def _cpu_seconds() -> float:
-    """The CPU time of this process and its children, which run or have been waited for."""
+    """The CPU time of this process and its children, running or ended."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     children = Path("/proc/thread-self/children")
     running = children.read_text().split() if children.exists() else []
@@ -193,7 +193,7 @@ class FunctionTarget:
     threshold: float | None = None
 
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """One result for each case, in order."""
+        """Return a result for each case, in order."""
         requests = [ScoreCases((case,), self.signature, self.messages) for case in cases]
         return [
             reply if isinstance(reply, CaseResult) else self.judged(reply[0])
@@ -201,12 +201,12 @@ class FunctionTarget:
         ]
 
     def judged(self, fields: Mapping[str, Any]) -> CaseResult:
-        """A result of `call_reward`, which went through JSON."""
+        """Return a result of `call_reward` that was sent as JSON."""
         return by_threshold(CaseResult(**fields), self.threshold)
 
 
 def by_threshold(judged: CaseResult, threshold: float | None) -> CaseResult:
-    """A result whose verdict follows from its score where it has none, or the user a threshold."""
+    """Return a result with a verdict by its score, if it has no verdict or there is a threshold."""
     if judged.score is None or (judged.correct is not None and threshold is None):
         return judged
     return replace(judged, correct=judged.score >= (THRESHOLD if threshold is None else threshold))
@@ -215,7 +215,7 @@ def by_threshold(judged: CaseResult, threshold: float | None) -> CaseResult:
 def run_requests(
     verifier: Verifier, requests: Sequence[FunctionRequest], seconds: float | None = None
 ) -> list[Any | CaseResult]:
-    """The results of requests; in place of one that hung or ended its process, how it failed."""
+    """Return the results of requests; for a request that hung or crashed, how it failed."""
     items = [("", Sample("", columns={"request": request})) for request in requests]
     verdicts = judge_many(verifier, items, JudgingOptions(seconds or SECONDS))
     return [_result(verdict) for verdict in verdicts]
@@ -241,14 +241,14 @@ class VerifierTarget:
     """Writes a task's right completion."""
 
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """One result for each case, in order."""
+        """Return a result for each case, in order."""
         samples = [self._sample(case.reference, case.columns) for case in cases]
         completions = [case.completion for case in cases]
         verdicts = judge_samples(self.verifier, completions, samples, self.options)
         return [by_threshold(_judged(verdict), self.threshold) for verdict in verdicts]
 
     def right_completion(self, reference: Any, columns: Mapping[str, Any]) -> str | None:
-        """A task's right completion of a row; None without a task, or where it can't write one."""
+        """Return a row's right completion by the task; None if there is no task or completion."""
         sample = self._sample(reference, columns)
         if self.control is None or isinstance(sample, Verdict):
             return None
@@ -268,7 +268,7 @@ def _judged(verdict: Verdict) -> CaseResult:
 
 @dataclass(frozen=True)
 class CommandTarget:
-    """A command that reads rows as JSON lines and prints a score, or an object with one, for each.
+    """A command that reads rows as JSON lines and prints a score, or an object with it, for each.
 
     A row has `completion`, `reference` and the further columns.
     """
@@ -277,7 +277,7 @@ class CommandTarget:
     threshold: float | None = None
 
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """One result for each case, in order; the halves of a batch that fails are run alone."""
+        """Return a result for each case, in order. If a batch fails, each half is run alone."""
         scores, failure, explanation = self._run(cases)
         if scores is not None and len(scores) == len(cases):
             return [by_threshold(result_of_reward(score), self.threshold) for score in scores]
@@ -318,7 +318,7 @@ Target = FunctionTarget | VerifierTarget | CommandTarget
 
 
 def as_function(target: Target) -> FunctionTarget | None:
-    """The target as a function of a worker; None for a server and a command."""
+    """Return the target as a function in a worker; None for a server and a command."""
     if isinstance(target, FunctionTarget):
         return target
     if isinstance(target, VerifierTarget) and not isinstance(target.verifier, RemoteVerifier):
@@ -336,11 +336,11 @@ def resolve_target(
     threshold: float | None = None,
     parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> Target:
-    """What `source` names: a verifier or a task, `module:function`, `file.py:function`, the address
-    of a server, a command that reads JSON lines; or a function itself.
+    """Return the target that `source` names.
 
-    `parameters` are the verifier's, or the task's. UsageError for what can't be loaded, or a
-    function whose host isn't recognised.
+    `source` is a verifier, a task, `module:function`, `file.py:function`, a server's address, a
+    command that reads JSON lines, or a function. `parameters` are the verifier's or the task's.
+    UsageError if the target can't be loaded, or if the function's host isn't recognised.
     """
     if parameters and source not in known_names():
         raise UsageError(f"--verifier-arg needs a verifier's name, and {source!r} isn't one")
@@ -378,7 +378,7 @@ def _function(
 
 
 def _server(address: str, threshold: float | None) -> VerifierTarget:
-    """A server's verifier: the one that `?verifier=` names, or its only one."""
+    """A server's verifier, which `?verifier=` names if there are several."""
     import httpx
 
     url = urlsplit(address)
@@ -388,7 +388,7 @@ def _server(address: str, threshold: float | None) -> VerifierTarget:
         try:
             names = httpx.get(f"{server}/v1/verifiers").raise_for_status().json()["verifiers"]
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{server} doesn't say what it verifies: {error}") from error
+            raise UsageError(f"{server} doesn't list its verifiers: {error}") from error
     if len(names) != 1:
         raise UsageError(
             f"{server} offers {', '.join(names)}; name one: {server}/v1/score?verifier={names[0]}"

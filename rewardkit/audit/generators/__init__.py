@@ -1,8 +1,8 @@
 """Generated cases, a module for each kind of answer.
 
 Each module has `FORMS`, the ways to write an answer in a reply, by preference; `PROBES`, references
-each with a right and a wrong answer; and `families(form)`, by name what draws the cases of each
-family. `REFERENCES` are the ways to write a reference, where there are several.
+each with a right and a wrong answer; and `families(form)`, which returns the families by name, each
+as a function that draws a case. A module may have `REFERENCES`, the ways to write a reference.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ from typing import Any
 
 @functools.cache
 def texts() -> dict[str, Any]:
-    """The texts that cases are made of, by module."""
+    """Return the texts of generated cases, by module."""
     return tomllib.loads(files(__package__).joinpath("texts.toml").read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Programs judged by tests on stdin: other ways to write one, and programs that fail some test."""
+"""Programs judged by tests on stdin: right programs, and programs that fail a test."""
 
 from __future__ import annotations
 

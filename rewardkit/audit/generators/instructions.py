@@ -35,7 +35,7 @@ def _paragraphs(count: int) -> str:
 
 
 Rule = Callable[[Random], tuple[dict[str, Any], str, str]]
-"""Draws the arguments of an instruction, a text that follows it, and one that doesn't."""
+"""Draws the arguments of an instruction, a text that follows it, and a text that doesn't."""
 
 AT_LEAST = {"relation": "at least"}
 RULES: Mapping[str, Rule] = {
@@ -101,7 +101,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def families(form: str) -> dict[str, Draw]:
-    """For each instruction a family of texts that follow it, and one of texts that don't."""
+    """Return for each instruction a family of texts that follow it, and of texts that don't."""
 
     def pair(name: str, rule: Rule, place: int, rng: Random) -> tuple[str, str]:
         arguments, *texts = rule(rng)

@@ -197,7 +197,7 @@ SPELLING: Mapping[str, Any] = texts()["spelling"]
 
 
 def spelling_families(form: str) -> dict[str, Draw]:
-    """A family for each rule of words in LaTeX, and one each for spaces and sizes of brackets."""
+    """Return a family for each rule of words in LaTeX, one for spaces and one for brackets."""
     rules: dict[str, list[Rule]] = {}
     wrappers, spaces, sizes = SPELLING["wrappers"], SPELLING["spaces"], SPELLING["sizes"]
     for rule, answer, reference, right in SPELLING["in_text"]:

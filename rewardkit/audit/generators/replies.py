@@ -1,5 +1,5 @@
-"""How replies state an answer: among what real models write at the end, and in sentences that
-assert it, or deny, doubt, bound or replace it."""
+"""How replies state an answer: with endings that real models write, and in sentences that assert,
+deny, doubt, bound or replace the answer."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WORDING: Mapping[str, list[str]] = texts()["wording"]
 """Openings, and what may follow them; `{v}` is the answer, `{o}` another one."""
 
 Values = Callable[[Random], tuple[str, str]]
-"""Draws an answer that is the reference, and another one that is not."""
+"""Draws an answer that is the reference, and another answer."""
 
 
 def ending_families(form: str, values: Values) -> dict[str, Draw]:
-    """A family for each ending; the answer is written as `form`."""
+    """Return a family for each ending. `form` writes the answer."""
     endings = {**ENDINGS["any"], **(ENDINGS["boxed"] if form == BOX else {})}
     if form == WHOLE:
         endings = {name: endings[name] for name in ENDINGS_OF_WHOLE}
@@ -72,7 +72,7 @@ def sentences(middles: Sequence[str]) -> list[str]:
 
 
 def wording_families(values: Values, bounds: Sequence[str] = WORDING["bounds"]) -> dict[str, Draw]:
-    """A family for each way to assert an answer or not; only for verifiers that read sentences."""
+    """Return a family for each way to assert an answer, for verifiers that read sentences."""
     wordings: Mapping[str, tuple[Sequence[str], bool]] = {
         "denied or doubted": (sentences(WORDING["before"]), False),
         "bounded": (sentences(bounds), False),

@@ -51,7 +51,7 @@ class ToolRow:
         return [option for allowed in due for option in allowed.get(argument, ())]
 
     def calls(self, rng: Random) -> Calls:
-        """Calls that are right; arguments that are optional come and go."""
+        """Return right calls. Optional arguments come and go."""
         return [
             {"name": name, "arguments": _drawn(allowed, self.required(name), rng)}
             for call in self.possible
@@ -69,19 +69,19 @@ def _drawn(allowed: Mapping[str, Any], required: set[str], rng: Random) -> dict[
 
 
 def _chosen(option: Any, rng: Random) -> Any:
-    """A value that BFCL's option allows: an object's members list theirs."""
+    """A value that BFCL's option allows. An object's members list their allowed values."""
     if isinstance(option, list):
         return [_chosen(item, rng) for item in option]
     return _drawn(option, set(), rng) if _lists_values(option) else option
 
 
 def _lists_values(option: Any) -> bool:
-    """Whether an option is an object whose members list what is allowed; inside one, none is."""
+    """Whether an option is an object whose members list their allowed values."""
     return isinstance(option, dict) and all(isinstance(values, list) for values in option.values())
 
 
 Change = Callable[[ToolRow, Calls, Random], object]
-"""Changes calls in place; gives False where the row offers nothing to change."""
+"""Changes calls in place. Returns False if the row has nothing to change."""
 
 
 def _reorder_calls(row: ToolRow, calls: Calls, rng: Random) -> bool:
@@ -165,7 +165,7 @@ def _may_be(value: Any, allowed: Sequence[Any]) -> bool:
 
 
 def _exchange_between(row: ToolRow, calls: Calls, rng: Random) -> bool:
-    """Exchange an argument's value between two calls of which each has another right one."""
+    """Exchange an argument's value between two calls if it is wrong in both."""
     first, second = calls[0]["arguments"], calls[-1]["arguments"]
     for shared in sorted(first.keys() & second.keys()):
         changed = {**first, shared: second[shared]}
@@ -196,7 +196,7 @@ _MARKS = re.compile(r"[ ,./_*^-]")
 
 
 def _values(value: Any) -> Iterator[tuple[str, Any]]:
-    """Values that resemble one, by what makes them wrong."""
+    """Values that resemble a value, with the kind of the change."""
     yield "null", None
     if isinstance(value, bool):
         yield from (("another value", not value), ("retyped", int(value)))
@@ -245,7 +245,7 @@ def _change_value(kind: str, row: ToolRow, calls: Calls, rng: Random) -> bool:
 
 
 def _is_allowed(value: Any, allowed: Sequence[Any]) -> bool:
-    """Whether one of the options may be meant; true isn't 1, and members may be optional."""
+    """Whether an option allows a value. True isn't 1, and members may be optional."""
     if isinstance(value, dict):
         return value in allowed or any(_is_object(value, option) for option in allowed)
     if isinstance(value, list):
@@ -309,7 +309,7 @@ FORMATS: Mapping[str, Callable[[Calls], str]] = {
 
 
 def _row(rng: Random) -> ToolRow:
-    """A request for rooms or a table, of one call or of several."""
+    """A request for rooms or a table, with one or several calls."""
     cities = rng.sample(["New York, NY", "St. Paul", "Aix-en-Provence", "Bonn 2.5"], 2)
     nights = rng.sample(range(2, 99), 2)
     stays = [
