@@ -1,4 +1,4 @@
-"""How many processor cores this process may use, and which of its limits are too low."""
+"""The processor cores that this process may use, and its limits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SLURM_VARIABLES = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
 
 
 def available_cores(*, environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:
-    """Return the smallest of CPU affinity, the container's CPU quota and SLURM's share; at least 1.
+    """Return the smallest of CPU affinity, the container's CPU quota and SLURM's share, or 1.
 
-    A quota of 1.5 cores counts as 2. `root` holds `proc` and `sys`; a test passes another.
+    A quota of 1.5 cores counts as 2. `root` has `proc` and `sys`; tests pass another root.
     """
     try:
         cores = len(os.sched_getaffinity(0))
@@ -83,7 +83,7 @@ _ULIMITS = {
 
 
 def too_low_limit(needed: Mapping[int, int], process: str) -> str:
-    """Return which limit of this process, by its number, is below what another needs, or ""."""
+    """Return which limit of this process is too low for another process, or ""."""
     for limit, amount in needed.items():
         hard = resource.getrlimit(limit)[1]
         if hard != resource.RLIM_INFINITY and amount > hard:

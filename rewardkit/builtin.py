@@ -1,4 +1,4 @@
-"""Rewardkit's own verifiers, tasks, prompts, backends and recipes, as a plugin offers them."""
+"""Rewardkit's verifiers, tasks, prompts, backends and recipes, offered as by a plugin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from rewardkit.plugin import hookimpl
 
 TASK_FILE = "rewardkit.harness.tasks.defined.task:load_task_file"
-"""The loader of a task that is offered, or named, as a TOML file."""
+"""The loader of a task whose offer, or name, is a TOML file."""
 
 _PROMPTS = Path(__file__).parent / "harness" / "prompts"
 _SETS = Path(__file__).parent / "harness" / "tasks" / "sets"

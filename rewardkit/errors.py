@@ -16,7 +16,7 @@ class RewardkitError(Exception):
     """The base class of rewardkit's errors; the text names the cause and the remedy."""
 
     def __str__(self) -> str:
-        """The text, printable: it may quote a file, a completion or a server."""
+        """Return the text, printable: it may quote a file, a completion or a server."""
         return printable(super().__str__())
 
 

@@ -1,12 +1,12 @@
 """Everything that a plugin's author imports.
 
-Hooks are marked with `hookimpl`; what they offer has the shape of a protocol here (`Verifier`,
-`Task`, `Backend`, …), takes and gives the values here (`Sample`, `Verdict`, …), and may use the
-readers, the arithmetic and the building blocks of rewardkit's own verifiers and tasks.
+A plugin marks its hooks with `hookimpl`. An offer has the shape of a protocol here (`Verifier`,
+`Task`, `Backend`, …), and takes and gives the values here (`Sample`, `Verdict`, …). A plugin may
+use the readers, the arithmetic and the building blocks of rewardkit's verifiers and tasks.
 
-Names are imported when they are first used, so that importing this module is light. The hooks below
-are all optional. Each returns a mapping from names to offers: an offer is an object, or the string
-"module:attribute", which is imported when the name is used.
+A name is imported at first use, so importing this module is light. All hooks are optional. A hook
+returns a mapping from names to offers. An offer is an object, or the string "module:attribute",
+which is imported at first use.
 
 >>> from rewardkit.plugin import Failure, Verdict, last_number
 >>> def ends_in_reference(text, sample):

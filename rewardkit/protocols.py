@@ -1,4 +1,4 @@
-"""The protocols that plugins implement, and the values they exchange with an engine."""
+"""The classes and protocols of plugins, and the values that an engine takes and gives."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ if TYPE_CHECKING:
 Judged = Verdict | bool | float
 Extras = TypeVar("Extras")
 VerifierCallable = Callable[[str, Sample], Judged]
-"""A `Verifier`, or any function or object that is called as one."""
+"""A `Verifier`, or any function or object that is called like one."""
 
 AT_ONCE = 64
-"""Verdicts that an async verifier gives at once, unless it says how many."""
+"""The default of `concurrency`: verdicts that an async verifier gives at once."""
 
 
 class Verifier:
-    """Read the answer in `text`, read the reference, compare. A plain function is enough.
+    """Reads the answer in a text, reads the reference, and compares. A plain function is enough.
 
     A verifier's parameters are keyword-only arguments of the function, or fields of a class whose
-    instances are called. A function, or a class that isn't derived from this one, may have any of
+    instances are called. A function, or a class that isn't derived from this class, may have any of
     these attributes too.
     """
 
     reads: tuple[str, ...] = ()
-    """The answer forms that it reads, as prompts name them; first its own."""
+    """The answer forms that the verifier reads, as prompts name them; the usual form first."""
     for_evaluation: tuple[str, ...] = ()
-    """Values of `reading` that take what a reply doesn't state; a trainer warns of them."""
+    """Values of `reading` that accept what a reply doesn't state. A trainer warns of them."""
     thinking: str | None = None
-    """"strip": it reads the text after the thinking; "keep": also thinking that no text follows;
-    "whole": all of the text; None: as the task or the user says."""
+    """"strip": the verifier reads the text after the thinking. "keep": also thinking that no text
+    follows. "whole": all of the text. None: as the task or the user says."""
     deadline: float | None = None
     """The seconds that a verdict may take, if the user sets no timeout."""
     needs_reference: bool = True
     """Whether a row must have a reference."""
     reference_columns: tuple[str, ...] = ()
-    """Columns that may hold a row's reference where the user names none, such as ("schema",)."""
+    """Columns that may hold a row's reference if the user names none, such as ("schema",)."""
     reads_list: bool = False
-    """Whether several references are one, a JSON list, all to be met; else one must be met."""
+    """Whether an answer must meet all references, which the verifier gets as a JSON list."""
     concurrency: int | None = None
-    """How many verdicts an async verifier gives at once; None: 64."""
+    """How many verdicts an async verifier gives at once; None means 64."""
     set_by_caller: tuple[str, ...] = ()
     """Parameters that a task's file can't set: they decide what runs, is read or gets a key."""
 
@@ -67,7 +67,7 @@ class Verifier:
 
     @property
     def members(self) -> Mapping[str, Verifier]:
-        """The verifiers that it combines, by name (`Combination`)."""
+        """The verifiers that this verifier combines, by name (`Combination`)."""
         return {}
 
     def prepare(self) -> None:
@@ -78,23 +78,22 @@ class Verifier:
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict on `text` within milliseconds, whatever it holds, or None.
 
-        It runs in the caller's own process. None sends the text to a worker, where `__call__` runs
-        under the deadline.
+        The method runs in the caller's process. If it returns None, `__call__` judges the text in a
+        worker, under the deadline.
         """
         return None
 
     def stages(self, text: str, sample: Sample, /) -> Iterator[Verdict]:
-        """Yield the verdict so far, with undecided parts as `timeout`; the last is `__call__`'s.
+        """Yield the verdict so far, with `timeout` for undecided parts, and at last the verdict.
 
-        When a text passes a limit on the way, the last verdict yielded counts.
+        If a text passes a limit on the way, the last yielded verdict counts.
         """
         yield Verdict.of(self(text, sample))
 
     def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on texts with their samples, in order.
 
-        A verifier that has a method of its own judges in the caller's process, within limits of
-        its own.
+        A verifier that overrides this method judges in the caller's process, within its own limits.
         """
         return [Verdict.of(self(text, sample)) for text, sample in items]
 
@@ -106,11 +105,11 @@ class Verifier:
         max_wall: float,
         workers: int | None,
     ) -> Sequence[Verdict | Exception]:
-        """Return what `judge_batch` does, each verdict within its seconds and `max_wall` by the
-        clock.
+        """Return what `judge_batch` returns, each verdict within its seconds of time and within
+        `max_wall` seconds by the clock.
 
-        A verifier whose processes it can end has a method of its own. In place of a verdict it
-        returns what was raised for that text alone, which is then judged once more.
+        A verifier that can end its processes overrides this method. The method may return an
+        exception in place of a verdict; that text is then judged once more.
         """
         return self.judge_batch(items)
 
@@ -120,14 +119,13 @@ class Verifier:
         return ()
 
     def notes(self, sample: Sample, /) -> Sequence[str]:
-        """Return short remarks on a row's reference for `check`, the same words for all rows that
-        share one."""
+        """Return short remarks on a row's reference for `check`, the same for the same fault."""
         return ()
 
     def isolation_level(self) -> str:
-        """Return how programs are confined, "" if it runs none.
+        """Return how programs are confined, "" if the verifier runs no programs.
 
-        UsageError where programs can't be confined.
+        UsageError if programs can't be confined.
         """
         return next(
             filter(None, (member.isolation_level() for member in self.members.values())), ""
@@ -138,10 +136,11 @@ _JUDGING = {"quick", "stages", "judge_batch", "judge_within"}
 
 
 class FunctionVerifier(Verifier):
-    """A callable that isn't a `Verifier`, or is async, with what `declaring` declares.
+    """A callable that isn't a `Verifier`, or is async, with the attributes of `declaring`.
 
-    A method in place of a `Verifier`'s value, or a value in place of a method, means another thing;
-    and methods that judge, where `__getattr__` finds them, would judge in place of `__call__`.
+    An attribute that is a method where `Verifier` has a value, or the reverse, is ignored: it means
+    another thing. So are methods that judge if only `__getattr__` finds them: they belong to a
+    wrapped verifier.
     """
 
     def __init__(self, function: Any, declaring: Any) -> None:
@@ -168,7 +167,7 @@ class FunctionVerifier(Verifier):
 
 
 def as_verifier(verifier: Any, declaring: Any = None) -> Verifier:
-    """Return a callable, async or not, as a `Verifier`, with what it or `declaring` declares."""
+    """Return a callable as a `Verifier`, with its attributes, or those of `declaring`."""
     if isinstance(verifier, FunctionVerifier):
         return verifier
     if isinstance(verifier, Verifier) and not verifier._is_async:
@@ -177,13 +176,15 @@ def as_verifier(verifier: Any, declaring: Any = None) -> Verifier:
 
 
 def is_async(verifier: Verifier) -> TypeGuard[FunctionVerifier]:
-    """Return whether the verifier is async: it judges several texts at once, in an event loop."""
+    """Return whether the verifier is async: it judges several texts at once in an event loop."""
     return isinstance(verifier, FunctionVerifier) and verifier._is_async
 
 
 def verdicts_at_once(verifier: Verifier) -> int:
-    """Return how many verdicts a verifier gives at once, 1 unless it is async. UsageError if its
-    `concurrency` isn't a whole number of at least 1."""
+    """Return how many verdicts a verifier gives at once: 1 unless the verifier is async.
+
+    UsageError if `concurrency` isn't a whole number of at least 1.
+    """
     if not is_async(verifier):
         return 1
     number = AT_ONCE if verifier.concurrency is None else verifier.concurrency
@@ -196,14 +197,14 @@ def verdicts_at_once(verifier: Verifier) -> int:
 
 
 def overrides(verifier: Verifier, method: str) -> bool:
-    """Return whether a verifier has a method of its own in place of `Verifier`'s."""
+    """Return whether a verifier overrides a method of `Verifier`."""
     return getattr(getattr(verifier, method), "__func__", None) is not getattr(Verifier, method)
 
 
 class Bounded(Verifier):
-    """The base class of verifiers whose cost is bounded, so that they need no worker.
+    """The base class of verifiers that need no worker, because their cost is bounded.
 
-    Subclass it only for code that is linear in the text's length and calls nothing that isn't.
+    Subclass it only if the code, and all code that it calls, is linear in the text's length.
     """
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
@@ -215,9 +216,9 @@ class Bounded(Verifier):
 
 
 class Combination(Verifier):
-    """Several verifiers as one, which judges by its members.
+    """A verifier that combines the verdicts of its members.
 
-    If a member judges batches, each member judges by itself, within limits of its own.
+    If a member judges batches, each member judges separately, within its own limits.
     """
 
     @property
@@ -227,15 +228,15 @@ class Combination(Verifier):
 
     @property
     def needs_reference(self) -> bool:  # type: ignore[override]
-        """Whether one of the members compares with a reference."""
+        """Whether a member compares with a reference."""
         return any(member.needs_reference for member in self.members.values())
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
-        """Return the members that judge `text`, with what each reads of it."""
+        """Return the names of the members that judge `text`, each with the part that it reads."""
         raise NotImplementedError
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
-        """Return the verdict that follows from those of the members."""
+        """Return the verdict that follows from the members' verdicts."""
         raise NotImplementedError
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
@@ -245,7 +246,7 @@ class Combination(Verifier):
         return self.combine(text, sample, judged)
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
-        """Return the combined verdict if every member that judges decides quickly, else None."""
+        """Return the combined verdict if every judging member decides quickly, else None."""
         texts = self.texts_for(text, sample)
         decided = self.quick_verdicts(texts, sample)
         return self.combine(text, sample, decided) if len(decided) == len(texts) else None
@@ -258,7 +259,7 @@ class Combination(Verifier):
 
 
 def answer_forms(name: str, verifier: VerifierCallable) -> tuple[str, ...]:
-    """Return the forms that the verifier declares. UsageError if `reads` isn't a tuple of names."""
+    """Return the verifier's answer forms. UsageError if `reads` isn't a tuple of names."""
     reads = as_verifier(verifier).reads
     if isinstance(reads, tuple | list) and all(isinstance(form, str) for form in reads):
         return tuple(reads)
@@ -269,7 +270,7 @@ def answer_forms(name: str, verifier: VerifierCallable) -> tuple[str, ...]:
 
 
 def reads_list(verifier: VerifierCallable) -> bool:
-    """Return whether several references are one for this verifier, or for one that it combines."""
+    """Return whether this verifier, or a member, gets several references as a JSON list."""
     verifier = as_verifier(verifier)
     return verifier.reads_list or any(map(reads_list, verifier.members.values()))
 
@@ -280,9 +281,9 @@ def needs_reference(verifier: VerifierCallable, columns: Mapping[str, object]) -
 
 
 def reads_objects(verifier: VerifierCallable, columns: Mapping[str, object]) -> bool:
-    """Return whether a row's reference may be an object, which the verifier gets as its JSON.
+    """Return whether a row's reference may be an object, which the verifier gets as JSON.
 
-    It may for a verifier whose reference is JSON (`reads_list`), and for one that needs none.
+    It may if the verifier's reference is JSON (`reads_list`), or if the verifier needs none.
     """
     chosen = _verifier_of_row(verifier, columns)
     if chosen.members:
@@ -291,7 +292,7 @@ def reads_objects(verifier: VerifierCallable, columns: Mapping[str, object]) -> 
 
 
 def reference_columns(verifier: VerifierCallable | None) -> tuple[str, ...]:
-    """Return the columns that may hold a row's reference where none is named, by preference."""
+    """Return the columns that may hold a row's reference if none is named, by preference."""
     chosen = Verifier() if verifier is None else as_verifier(verifier)
     first, *others = REFERENCE_COLUMNS
     declared = [verifier.reference_columns for verifier in (chosen, *chosen.members.values())]
@@ -299,13 +300,13 @@ def reference_columns(verifier: VerifierCallable | None) -> tuple[str, ...]:
 
 
 def _verifier_of_row(verifier: VerifierCallable, columns: Mapping[str, object]) -> Verifier:
-    """The verifier that a row names, where rows name theirs and it is known."""
+    """The verifier that a row names, if rows name verifiers and this name is known."""
     named = verifier.verifier_of(columns) if hasattr(verifier, "verifier_of") else None
     return as_verifier(named or verifier)
 
 
 def judges_elsewhere(verifier: VerifierCallable) -> bool:
-    """Return whether the verifier, or one that it combines, judges batches itself."""
+    """Return whether the verifier, or a verifier that it combines, judges batches."""
     verifier = as_verifier(verifier)
     return overrides(verifier, "judge_batch") or any(
         map(judges_elsewhere, verifier.members.values())
@@ -313,7 +314,7 @@ def judges_elsewhere(verifier: VerifierCallable) -> bool:
 
 
 def judges_by_member(verifier: Combination) -> bool:
-    """Return whether one of the members judges batches itself, or several texts at once."""
+    """Return whether a member judges batches, or several texts at once."""
     return any(
         overrides(member, "judge_batch")
         or is_async(member)
@@ -325,7 +326,7 @@ def judges_by_member(verifier: Combination) -> bool:
 def verifier_for(
     reading: str, readings: Mapping[str, VerifierCallable], task: str
 ) -> VerifierCallable:
-    """The verifier for an answer style. UsageError for a style that the task doesn't read."""
+    """Return the verifier for an answer style. UsageError if the task doesn't read the style."""
     if reading not in readings:
         raise UsageError(
             f"the prompt asks for answers in the style {reading!r}, which task {task!r} doesn't "
@@ -335,7 +336,7 @@ def verifier_for(
 
 
 def isolation_of(verifier: VerifierCallable) -> dict[str, str]:
-    """Return {"isolation": LEVEL} if a verifier runs programs, or one that it combines; else {}."""
+    """Return {"isolation": LEVEL} if a verifier, or a member, runs programs; else {}."""
     level = as_verifier(verifier).isolation_level()
     return {"isolation": level} if level else {}
 
@@ -362,9 +363,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What an engine gets: the rendered text, and its token ids if rewardkit tokenises it.
+    """A prompt for an engine: the rendered text, and its token ids if rewardkit tokenises the text.
 
-    `messages` and `tools` are what it is rendered from.
+    The text is rendered from `messages` and `tools`.
     """
 
     text: str
@@ -395,17 +396,17 @@ class Backend(Protocol):
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
         """Return the prompt exactly as it will be sent, with the tools that the model may call.
 
-        UsageError if it can't show the tools.
+        UsageError if the backend can't show the tools.
         """
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights, for this number of requests of at most `longest` tokens each, prompt
-        and completion together."""
+        """Load the weights for `requests` requests of at most `longest` tokens each, prompt and
+        completion together."""
 
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Yield each request with its completion when that is finished, in any order."""
+        """Yield each request with its completion as soon as that is finished, in any order."""
 
     def describe(self) -> Mapping[str, object]:
         """Return name, version, arguments and device, for the run's record."""
@@ -418,22 +419,22 @@ class Backend(Protocol):
 
 
 class BackendExtras:
-    """What a backend may have besides the members of `Backend`, and what it has otherwise.
+    """Optional members of a backend, with their defaults.
 
     A backend needs no base class: it may have any of these names.
     """
 
     ignored_options: Sequence[str] = ()
-    """The options of an evaluation that it refuses; what creates the backend has it too."""
+    """Options of an evaluation that the backend refuses. The backend's class has this, too."""
     waits: Callable[[], str] | None = None
-    """Returns what it waits for, in a few words, or "". It is called from any thread."""
+    """Returns in a few words what the backend waits for, or "". It is called from any thread."""
     check: Callable[[Mapping[str, Collection[str]], int], None] | None = None
-    """Raises DataError unless completions that exist already belong to these ids of each task, so
-    many to each."""
+    """Raises DataError unless the backend's stored completions belong to these ids of each task,
+    this many to each id."""
 
 
 def backend_extras(backend: object) -> BackendExtras:
-    """Return what a backend has of `BackendExtras`, with the defaults of what it lacks."""
+    """Return the optional members of a backend, with defaults for members that it lacks."""
     return _filled(BackendExtras(), backend)
 
 
@@ -469,51 +470,50 @@ class Task(Protocol):
         """Return the strict verifier for the answer style that the prompt asks for."""
 
     def flexible(self) -> VerifierCallable | None:
-        """Return the verifier that ignores the form of an answer, or None if there is none."""
+        """Return the verifier that ignores the form of an answer; None without one."""
 
     def perfect(self, sample: Sample) -> str:
-        """Return a completion that is right: for `rewardkit check`, and to judge crashes."""
+        """Return a right completion, for `rewardkit check` and as control text of crashes."""
 
 
 class TaskExtras:
-    """What a task may have besides the members of `Task`, and what it has otherwise.
+    """Optional members of a task, with their defaults.
 
     A task needs no base class: it may have any of these names.
     """
 
     repository: str = ""
-    """Its data set on the hub, owner/name; with `configuration`, and `split`, the default one."""
+    """The data set on the hub, owner/name, with its `configuration` and default `split`."""
     configuration: str | None = None
     split: str = ""
     fewshot_split: str = "train"
     """The split whose rows `--num-fewshot` shows."""
     fewshot_by: str = ""
-    """A column: the rows shown have the problem's value there. Empty: any rows."""
+    """A column in which the rows shown have the problem's value. "": any rows are shown."""
     wording: TaskWording | None = None
-    """Words for the prompt strategies; None: generic ones."""
+    """Words for the prompt strategies; None means generic words."""
     measures: Mapping[str, Measure] = MappingProxyType({})
-    """Measures of its own, by name."""
+    """The task's measures, by name."""
     sized: Callable[[str | None, int], Task] | None = None
-    """Returns the same task with at least so many problems in a split (None: the default)."""
+    """Returns the task with at least this many problems in a split (None: the default split)."""
     posed: Callable[[str, str], tuple[str, Sample]] | None = None
-    """Returns a completion that gives an answer, and a sample whose reference is another answer:
-    `verifier()` finds the completion right when the two are equal."""
+    """Returns for two answers a completion that gives the first, and a sample with the second as
+    reference. `verifier()` finds the completion right if they are equal."""
     figures: Callable[[Sequence[CompletionRow]], Sequence[Figure]] | None = None
     """Returns tables, plots and bars from the task's rows."""
 
     def eval_settings(self) -> Mapping[str, Any]:
-        """Return options of an evaluation by name, such as `temperature`; what the user gives
-        replaces them."""
+        """Return options of an evaluation, such as `temperature`. The user's options win."""
         return {}
 
     def recorded_definition(self) -> Mapping[str, Any]:
-        """Return the whole definition as plain values, for a task that may not be installed later:
-        a run records it."""
+        """Return the whole definition as plain values. A run records them, because the task may not
+        be installed later."""
         return {}
 
 
 def extras(task: Task) -> TaskExtras:
-    """Return what a task has of `TaskExtras`, with the defaults of what it lacks."""
+    """Return the optional members of a task, with defaults for members that it lacks."""
     return _filled(TaskExtras(), task)
 
 

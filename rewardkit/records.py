@@ -1,4 +1,4 @@
-"""The values that every part of rewardkit exchanges: frozen, standard library only."""
+"""The values that all parts of rewardkit exchange. They are frozen, and need no library."""
 
 from __future__ import annotations
 
@@ -66,9 +66,8 @@ class Failure(StrEnum):
 class Sample:
     """A problem: its reference (gold answer), its question, and the data set's other columns.
 
-    A completion that meets one of `references`, the further right answers, is right as well; a
-    verifier gets a sample with one reference at a time. `turns` are the messages of a conversation
-    before the question.
+    `references` are further right answers: a completion that meets one of them is right. A verifier
+    gets a sample with one reference at a time. `turns` are the messages before the question.
     """
 
     reference: str
@@ -83,10 +82,10 @@ class Sample:
 class Completion:
     """A generated text. `finish_reason` is "stop", "length" or "error"; `message` explains it.
 
-    `reasoning` is thinking that a server returns separately; `thinking_tokens` counts the
-    completion's tokens of thinking, wherever that is, and is None if there is none or no count;
-    `cost` is what a server charges, None where that is unknown. `tool_calls` are the message's
-    calls of tools, as OpenAI writes them, where a server separates them from the text.
+    `reasoning` is thinking that a server returns separately. `thinking_tokens` counts the tokens of
+    thinking, in the text or separate; it is None if there is no thinking or no count. `cost` is the
+    price that a server charges, None if unknown. `tool_calls` are the calls of tools that a server
+    separates from the text, as OpenAI writes them.
     """
 
     text: str
@@ -106,7 +105,7 @@ class Sampling:
 
     `temperature` 0 is greedy. `top_k` and `min_p` are off at 0, `top_p` and `repetition_penalty` at
     1, the other penalties at 0. `thinking_token_budget` is the number of tokens after which the
-    engine closes a thinking block; with None, only `max_tokens` limits it.
+    engine closes a thinking block; if it is None, only `max_tokens` limits thinking.
     """
 
     max_tokens: int = 1024
@@ -147,10 +146,10 @@ class Span:
 class Verdict(Shown):
     """A verifier's judgement of one completion.
 
-    `correct` is True, False, or None: unjudged, when the reference can't be read or the verifier
-    broke. `score` is in [0, 1], or None when unjudged. A verdict that is not correct has a
-    `failure`. `parts` holds the scores of a rubric's parts, each in [0, 1], `spans` those of parts
-    of the text.
+    `correct` is True, False, or None. None means unjudged: the reference can't be read, or the
+    verifier broke. `score` is in [0, 1], or None if unjudged. A verdict that is not correct has a
+    `failure`. `parts` has the scores of a rubric's parts, each in [0, 1]. `spans` has the scores of
+    parts of the text.
 
     >>> Verdict.right(answer="4")
     Verdict(correct=True, score=1.0, answer='4', failure=None, parts={}, message='')
@@ -180,7 +179,7 @@ class Verdict(Shown):
 
     @classmethod
     def wrong(cls, failure: Failure, *, answer: str | None = None, message: str = "") -> Verdict:
-        """Return a verdict that is not correct, with score 0, for this reason."""
+        """Return a verdict that is not correct, with score 0 and this reason."""
         return cls(False, 0.0, answer=answer, failure=failure, message=message)
 
     @classmethod
@@ -265,8 +264,9 @@ class Verdict(Shown):
     def in_text(self, read: str, whole: str, at: int | None = None) -> Verdict:
         """Return the verdict on `read` with spans that count from the start of `whole`.
 
-        `read` is at `at` in `whole`, by default where it is last, or ends with `whole`; otherwise
-        (-1) the verdict loses its spans, as it loses those that begin before `whole`.
+        `at` is the place of `read` in `whole`, by default the last place of `read`. `read` may also
+        end with `whole`. At -1 the verdict loses its spans. The verdict also loses spans that begin
+        before `whole`.
         """
         if not self.spans or read == whole:
             return self
@@ -281,7 +281,7 @@ class Verdict(Shown):
         return replace(self, spans=tuple(spans))
 
     def shown(self) -> Iterator[Table]:
-        """A table of one row."""
+        """Yield a table of one row."""
         from rewardkit.tables import verdict_table
 
         yield verdict_table([self])
@@ -295,7 +295,7 @@ class Verdicts(Shown, list[Verdict]):
     """Verdicts in order: a list that prints as a table."""
 
     def shown(self) -> Iterator[Table]:
-        """A table with a row for each of the first verdicts."""
+        """Yield a table with a row for each of the first verdicts."""
         from rewardkit.tables import verdict_table
 
         yield verdict_table(self)
@@ -306,14 +306,14 @@ LARGEST_COUNT = 2**31 - 1
 
 
 def token_count(value: object) -> int | None:
-    """The value where it is a number of tokens, else None."""
+    """Return the value if it is a number of tokens, else None."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= LARGEST_COUNT else None
 
 
 MANY_LATE = 0.05
-"""The share of verdicts that ran out of time from which there is a warning."""
+"""There is a warning if at least this share of verdicts ran out of time."""
 
 _PLAIN_FIELDS = (
     ("answer", (str, type(None))),
@@ -321,7 +321,7 @@ _PLAIN_FIELDS = (
     ("failure", (Failure, type(None))),
     ("spans", tuple),
 )
-"""Fields of a verdict that a verifier may fill with anything, and what they must hold."""
+"""Fields of a verdict that a verifier may fill with anything, and their types."""
 
 REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label", "target")
 """Default columns of the reference; the first that a row has counts."""
@@ -330,8 +330,8 @@ REFERENCE_COLUMNS = ("reference", "answer", "solution", "ground_truth", "label",
 def references_of(value: object) -> tuple[str, ...]:
     """Return the texts of a reference: several if it is a list, none if it is None or NaN.
 
-    A mapping, or a list that starts with one, is a single text, its JSON. TypeError unless it is
-    that, text, a number, or a list, tuple or array of them.
+    A mapping, or a list that starts with a mapping, becomes a single text, its JSON. TypeError for
+    any other value than these, a text, a number, or a list, tuple or array of texts and numbers.
     """
     if isinstance(value, str):
         return (value,)
@@ -348,9 +348,9 @@ def references_of(value: object) -> tuple[str, ...]:
 
 
 def refuse_object(reference: object) -> None:
-    """Raise TypeError, which names the key to use, if a reference is an object or a list of them.
+    """Raise TypeError, which names the key to use, if a reference is one or several objects.
 
-    For verifiers that compare with an answer, which is one of the object's values.
+    Verifiers that compare with an answer need one of the object's values.
     """
     value = _as_python(reference)
     first = value[0] if isinstance(value, (list, tuple)) and value else value
@@ -384,8 +384,8 @@ def _without_library(value: object) -> object:
 def plain_columns(row: Mapping[str, object]) -> dict[str, object]:
     """Return the columns that hold text, numbers, or lists and mappings of them.
 
-    Arrays of one dimension become lists, as a row of pandas has them. Images and tensors are left
-    out: a worker's deadline would run while it loads their libraries.
+    Arrays of one dimension become lists: rows of pandas have such arrays. Images and tensors are
+    left out: a worker would load their libraries within its deadline.
     """
     columns = {}
     for name, value in row.items():

@@ -1,8 +1,8 @@
-"""Find plugins, look up what they offer, and say what a name means, on every route.
+"""Find plugins, look up what they offer, and decide what a name means.
 
-A verifier's name means that verifier, and a task's name the verifier that the task uses. A name
-that both have means the verifier, and the rows of a data set are read as the task reads them. So
-one name gives one verdict, whether a text is verified, evaluated, scored or rewarded.
+A verifier's name means the verifier. A task's name means the verifier that the task uses. If a
+verifier and a task have the same name, the name means the verifier, and the task reads the rows of
+a data set. So a name gives the same verdict in verify, eval, score and rewards.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Offer:
     owner: str
 
     def load(self) -> Any:
-        """Return the offered object; import it if it is given as "module:attribute"."""
+        """Return the offered object. Import the object if the offer is "module:attribute"."""
         if not isinstance(self.value, str) or self.kind in ("prompts", "recipes"):
             return self.value
         try:
@@ -85,7 +85,7 @@ class Registry:
         return self._offers[kind]
 
     def owners(self) -> set[str]:
-        """Return the names of the plugins that offer anything."""
+        """Return the names of all plugins with offers."""
         return {offer.owner for offers in self._offers.values() for offer in offers.values()}
 
     def find(self, kind: str, name: str) -> Offer:
@@ -178,8 +178,8 @@ class Registry:
 def installed() -> Registry:
     """Return the built-in offers and those of installed plugins.
 
-    A plugin that is broken or that clashes is left out with a line on stderr. PluginError for one
-    that the environment variable REWARDKIT_PLUGINS names.
+    A plugin that is broken or clashes is left out with a line on stderr. PluginError if the
+    environment variable REWARDKIT_PLUGINS names such a plugin.
     """
     plugins, problems = find_plugins()
     registry = with_plugins([])
@@ -198,7 +198,7 @@ def installed() -> Registry:
 
 
 def with_plugins(plugins: Iterable[Plugin]) -> Registry:
-    """Return the built-in offers and those of `plugins`. Raises PluginError if two clash."""
+    """Return the built-in offers and those of `plugins`. PluginError if two offers clash."""
     return Registry(Plugin(OURS, builtin), *plugins)
 
 
@@ -258,7 +258,7 @@ SyncOrAsyncVerifier = Callable[[str, Sample], Judged | Coroutine[Any, Any, Judge
 def resolve_verifier(verifier: str | SyncOrAsyncVerifier) -> Verifier:
     """Return the installed verifier of a name, or a callable as a verifier, async or not.
 
-    UnknownName for a name that isn't installed, UsageError for what isn't callable.
+    UnknownName for a name that isn't installed, UsageError for an object that isn't callable.
     """
     if isinstance(verifier, str):
         return installed().verifier(verifier)
@@ -276,15 +276,15 @@ class Resolved:
     verifier: Verifier
     task: Task | None = None
     reference_columns: Sequence[str] | None = None
-    """The columns of a row that may hold the reference itself; None: the verifier's usual ones."""
+    """The columns of a row that may hold the reference; None means the verifier's usual columns."""
 
     @property
     def control(self) -> Control | None:
-        """What writes a right completion, to tell a crash of the verifier from one of a text."""
+        """Writes a right completion, which shows whether a text or the verifier causes a crash."""
         return None if self.task is None else self.task.perfect
 
     def limits(self, options: JudgingOptions) -> JudgingOptions:
-        """The options, with the timeout of the task or the verifier where they set none."""
+        """Return the options, with the task's or the verifier's timeout if they set none."""
         return replace(options, timeout=options.timeout or timeout_of(self.task)).of(self.verifier)
 
     def reader(self, columns: Sequence[str] | None = None) -> SampleReader:
@@ -295,13 +295,13 @@ class Resolved:
 
 
 def timeout_of(task: Task | None) -> float | None:
-    """The seconds that a task sets for a verdict; None without a task or a setting."""
+    """Return the seconds that a task sets for a verdict; None without a task or a setting."""
     seconds: float | None = getattr(task, "timeout", None)
     return seconds
 
 
 def known_names() -> set[str]:
-    """The names of all installed verifiers and tasks."""
+    """Return the names of all installed verifiers and tasks."""
     offered = installed()
     return {*offered.offers("verifiers"), *offered.offers("tasks")}
 
@@ -309,9 +309,9 @@ def known_names() -> set[str]:
 def resolve(name: str, reading: str | None = None, **parameters: object) -> Resolved:
     """Return what the name of a verifier or a task, or the path of a task's TOML file, means.
 
-    `reading` is the answer style of a task, or the verifier's parameter of that name. Further
-    parameters are the verifier's, or the task's if no verifier has the name. UnknownName for a
-    name or a parameter that doesn't exist.
+    `reading` is the answer style of a task, or the verifier's parameter of that name. Other
+    parameters are the verifier's, or the task's if no verifier has the name. UnknownName for a name
+    or a parameter that doesn't exist.
     """
     offered = installed()
     is_task = name.endswith(".toml") or name in offered.offers("tasks")

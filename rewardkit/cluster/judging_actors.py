@@ -33,7 +33,7 @@ from rewardkit.harness.scoring.jobs import (
 
 
 class RaySpread:
-    """Spreads the chunks of a scoring over the cluster at an address."""
+    """Distributes the chunks of a scoring over the cluster at an address."""
 
     def __init__(self, address: str, note: Callable[[str], None]) -> None:
         self._address = address
@@ -51,7 +51,7 @@ class RaySpread:
             yield from InOrder(ray, self._actors, chunks).results()
 
     def describe(self) -> Mapping[str, Any]:
-        """The nodes with the number of their actors, and how many actors died."""
+        """Return the number of actors of each node, and the number of actors that died."""
         if self._actors is None:
             return {}
         return {"actors": dict(self._actors.nodes), "died": self._actors.died}
@@ -59,11 +59,11 @@ class RaySpread:
 
 CALL_SECONDS = 0.5
 MOST_CHUNKS = 4
-"""The most chunks in one call; a call has as many as the actor judges in `CALL_SECONDS`.
-Ray's processor time is about the same for each call."""
+"""The most chunks in a call. An actor judges the chunks of a call in about `CALL_SECONDS`, for Ray
+takes the same processor time for each call."""
 _SECONDS_BETWEEN_LOOKS = 0.1
 MOST_DEATHS = 3
-"""Actors that may die over one chunk before the scoring ends."""
+"""After this many actors have died over a chunk, the scoring ends."""
 
 
 @dataclass
@@ -74,14 +74,14 @@ class _Attempt:
 
 
 class InOrder:
-    """Hands chunks to actors, and puts their results in the order of the chunks."""
+    """Hands chunks to actors, and yields the results in the order of the chunks."""
 
     def __init__(self, ray: Any, actors: JudgingActors, chunks: Iterator[Chunk]) -> None:
         self._ray = ray
         self._actors = actors
         self._unread = enumerate(chunks)
         self._waiting: deque[Chunk] = deque()
-        """The chunks whose results were not yielded yet."""
+        """The chunks without a yielded result."""
         self._results: dict[int, bytes] = {}
         self._again: deque[_Attempt] = deque()
         self._running: dict[Any, tuple[Actor, Sequence[_Attempt]]] = {}
@@ -108,7 +108,7 @@ class InOrder:
             self._actors.busy += 1
 
     def _take(self) -> Sequence[_Attempt]:
-        """The chunks of the next call. A chunk that an actor died over goes alone."""
+        """The chunks of the next call. A chunk over which an actor died is sent alone."""
         taken: list[_Attempt] = []
         while len(taken) < self._chunks_a_call and (attempt := self._next()) is not None:
             if attempt.deaths:
@@ -117,7 +117,7 @@ class InOrder:
         return taken
 
     def _next(self) -> _Attempt | None:
-        """The chunk to judge next, which stays first in the queue; None if there is none yet."""
+        """The chunk to judge next, which stays first in the queue; None if there is none."""
         calls = max(1, len(self._running) + len(self._actors.idle))
         if not self._again and len(self._waiting) < AHEAD * calls * self._chunks_a_call:
             for number, chunk in islice(self._unread, 1):
@@ -146,7 +146,7 @@ class InOrder:
             self._chunks_a_call = min(MOST_CHUNKS, max(1, fitting))
 
     def _lost(self, actor: Actor, error: BaseException) -> None:
-        """Take back the calls of an actor that died; it died over the first of them."""
+        """Take back the calls of an actor that died. It died over the first call."""
         self._actors.lost(actor)
         calls = [call for call, (other, _) in self._running.items() if other is actor]
         self._actors.busy -= len(calls)
@@ -165,31 +165,33 @@ class InOrder:
 SECONDS_TO_START = 25.0
 _SECONDS_BETWEEN_NODE_CHECKS = 2.0
 CALLS_EACH = 2
-"""Calls that an actor has at once: it works on one while the next is on its way."""
+"""Calls that an actor has at once: it works on a call while the next is on its way."""
 
 
 @dataclass
 class JudgingActors:
-    """As many actors as the cluster has CPUs, while the cluster grows and shrinks."""
+    """Starts an actor on each free CPU of the cluster, which may grow and shrink."""
 
     ray: Any
     job: bytes
     source: SourceFile | None
     note: Callable[[str], None]
     idle: list[Actor] = field(default_factory=list)
-    """Actors that can take a call, each as often as it can take more."""
+    """Actors that can take a call. An actor that can take two calls is listed twice."""
     busy: int = 0
-    """How many calls actors have."""
+    """The number of calls that actors have."""
     nodes: Counter[str] = field(default_factory=Counter)
-    """How many actors each node has had."""
+    """The number of actors that each node has had."""
     died: int = 0
     _starting: dict[Any, Actor] = field(default_factory=dict)
     _looked: float = float("-inf")
     _worked: float = field(default_factory=time.monotonic)
 
     def refresh(self) -> None:
-        """Start actors on free CPUs, and take those that are ready. BackendError if none can be
-        placed."""
+        """Start actors on free CPUs, and take actors that are ready.
+
+        BackendError if no actor can be placed.
+        """
         now = time.monotonic()
         if now - self._looked >= _SECONDS_BETWEEN_NODE_CHECKS:
             self._looked = now
@@ -237,25 +239,25 @@ class JudgingActors:
 
 @dataclass(eq=False)
 class Actor:
-    """One judging actor, from the driver's side."""
+    """The driver's side of a judging actor."""
 
     handle: Any
     node: str = ""
     reads_file: bool = False
 
     def sendable(self, number: int, chunk: Chunk) -> SentChunk:
-        """The chunk, without its text if the actor reads the file itself."""
+        """Return the chunk, without its text if the actor reads the file itself."""
         if not self.reads_file:
             return SentChunk(number, chunk)
         return SentChunk(number, replace(chunk, content=b""), len(chunk.content))
 
 
 SourceFile = tuple[Path, int, int]
-"""The path of the completions' file, its size and its time, which show that a node has the same."""
+"""The path, size and time of the completions' file: by them a node knows that it has the file."""
 
 
 def source_file(path: Path) -> SourceFile | None:
-    """The file on this node; None if it isn't here."""
+    """Return the file on this node; None if the file isn't here."""
     try:
         status = path.stat()
     except OSError:
@@ -270,7 +272,7 @@ class SentChunk:
     number: int
     chunk: Chunk
     length: int | None = None
-    """Bytes to read before its end, where the actor reads the file itself."""
+    """The number of bytes to read before the chunk's end; None if the chunk has its text."""
 
 
 class JudgingActor:
@@ -281,12 +283,12 @@ class JudgingActor:
         self._source = source
 
     def describe(self) -> dict[str, Any]:
-        """The actor's node, its versions, and whether it can read the file itself."""
+        """Return the actor's node, its versions, and whether it can read the file itself."""
         reads_file = self._source is not None and source_file(self._source[0]) == self._source
         return {**describe_node(), "reads_file": reads_file}
 
     def judge(self, chunks: Sequence[SentChunk]) -> tuple[float, list[bytes]]:
-        """The seconds that judging took, and each chunk's result, pickled."""
+        """Return the seconds that judging took, and each chunk's result, pickled."""
         start = time.monotonic()
         results = [pickled_result(self._job, self._read(sent)) for sent in chunks]
         return time.monotonic() - start, results

@@ -28,7 +28,7 @@ _OPTION = "--shard"
 
 
 def shard_command(record: Mapping[str, Any], shard: Shard, *, overwrite: bool = False) -> str:
-    """The command that runs `shard`, from the record of another shard of the run."""
+    """Return the command that runs `shard`, from the record of another shard of the run."""
     command = [str(word) for word in record.get("command", ())]
     if all(word.partition("=")[0] != _OPTION for word in command):
         more = " and overwrite=True" if overwrite else ""
@@ -41,7 +41,7 @@ def shard_command(record: Mapping[str, Any], shard: Shard, *, overwrite: bool = 
 
 
 def whole_command(record: Mapping[str, Any]) -> list[str]:
-    """The words of a shard's command without `--shard`."""
+    """Return the words of a shard's command without `--shard`."""
     words: list[str] = []
     is_value = False
     for word in map(str, record.get("command", ())):
@@ -61,7 +61,7 @@ class FinishedShard:
     summary: Mapping[str, Any]
 
     def check_count(self, rows: int) -> None:
-        """RunMismatch where rows were lost or doubled since the summary."""
+        """Raise RunMismatch if rows were lost or doubled since the summary."""
         completions = sum(task["completions"] for task in self.summary["tasks"].values())
         if rows != completions:
             self.refuse(f"its {SAMPLES} has {rows:,} completions, its summary {completions:,}")
@@ -74,7 +74,10 @@ class FinishedShard:
 
 
 def finished_shards(run: Path) -> list[FinishedShard]:
-    """All shards of a run, in order. RunMismatch if one is missing or belongs to another run."""
+    """Return all shards of a run, in order.
+
+    RunMismatch if a shard is missing or belongs to another run.
+    """
     places = _places(run)
     records = {shard: read_run_record(path / RUN) for shard, path in places.items()}
     started = {shard: record for shard, record in records.items() if "fingerprint" in record}
@@ -89,7 +92,7 @@ def finished_shards(run: Path) -> list[FinishedShard]:
 
 
 def _places(run: Path) -> dict[Shard, Path]:
-    """The folders of the shards in a run's folder, all of one number of shards."""
+    """The folders of the shards in a run's folder. RunMismatch if their counts differ."""
     places: dict[Shard, Path] = {}
     for path in run.iterdir():
         shard = Shard.of_folder(path.name)
@@ -115,7 +118,7 @@ def _places(run: Path) -> dict[Shard, Path]:
 def _check_one_run(
     places: Mapping[Shard, Path], records: Mapping[Shard, Mapping[str, Any]]
 ) -> None:
-    """RunMismatch for a shard of another run, or a copy of another shard."""
+    """Raise RunMismatch for a shard of another run, or a copy of another shard."""
     texts = {
         shard: repr((record.get("shard", {}).get("command"), sorted(record["fingerprint"].items())))
         for shard, record in records.items()
@@ -145,7 +148,7 @@ def _check_one_run(
 def _check_all_there(
     run: Path, places: Mapping[Shard, Path], records: Mapping[Shard, Mapping[str, Any]]
 ) -> None:
-    """RunMismatch that names each absent or unfinished shard and its command."""
+    """Raise RunMismatch, with the command of each absent or unfinished shard."""
     count = next(iter(places)).count
     shards = [Shard(number, count) for number in range(1, count + 1)]
     open_shards = [
@@ -167,11 +170,11 @@ def _remedy(record: Mapping[str, Any], shard: Shard) -> str:
 
 
 _Numbered = tuple[int, int, CompletionRow]
-"""A row after the number of its source row and its own index."""
+"""The number of the source row, the completion's index, and the row."""
 
 
 def evaluated_rows(shards: Sequence[FinishedShard], tasks: Sequence[str]) -> list[CompletionRow]:
-    """The rows of an evaluation's shards, by task and in the order of the data."""
+    """Return the rows of an evaluation's shards, by task and in the order of the data."""
     place = {task: number for number, task in enumerate(tasks)}
     numbered: list[_Numbered] = []
     for shard in shards:
@@ -197,7 +200,7 @@ def _in_file_order(shard: FinishedShard) -> Iterator[_Numbered]:
 
 
 def _numbered(shard: FinishedShard, row: CompletionRow, line: int) -> _Numbered:
-    """RunMismatch for a row of another shard, or of a task that the run lacks."""
+    """Raise RunMismatch for a row of another shard, or of a task that the run lacks."""
     if row.task not in shard.record.get("tasks", {}):
         shard.refuse(f"line {line} of its {SAMPLES} names the unknown task {row.task!r}")
     if not shard.shard.takes(row.task, row.id):
@@ -210,7 +213,7 @@ def _numbered(shard: FinishedShard, row: CompletionRow, line: int) -> _Numbered:
 
 
 def merged_record(shards: Sequence[FinishedShard]) -> dict[str, Any]:
-    """The record as one machine would have written it, with what each shard ran on."""
+    """Return the record that one machine would have written, with what each shard ran on."""
     first = shards[0].record
     sessions = [
         {"shard": str(shard.shard), **session}
@@ -257,7 +260,7 @@ def merge(run: Path) -> RunSummary:
 def _tasks(
     folder: RunFolder, record: Mapping[str, Any]
 ) -> tuple[dict[str, Task], dict[str, tuple[str, ...]], dict[str, float | None]]:
-    """The installed tasks of a run by name; for each, the columns to group by and the timeout."""
+    """By name the installed tasks of a run, the columns to group by, and the timeouts."""
     tasks: Mapping[str, Any] = record.get("tasks", {})
     resolved = {name: resolve_task(folder.path, name, task) for name, task in tasks.items()}
     return (
@@ -273,7 +276,7 @@ def _merge_scoring(folder: RunFolder, shards: Sequence[FinishedShard]) -> RunSum
     tally = Tally()
 
     def counted() -> Iterator[CompletionRow]:
-        """The rows in the order of the file; none stays in memory."""
+        """The rows in the order of the file. No row stays in memory."""
         for _, _, row in heapq.merge(
             *map(_in_file_order, shards), key=lambda numbered_row: numbered_row[:2]
         ):

@@ -1,4 +1,4 @@
-"""Problems worth training on: `curate`, its settings, and what it found."""
+"""Problems worth training on: `curate`, its settings and its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems that say the same: within the set, and with sets to evaluate on."""
+"""Find problems with the same text: within the set, and in evaluation sets."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NEAR = 0.7
 """The share of pairs of neighbouring words that near duplicates have in common (Jaccard index)."""
 
 LONG, SHORT = 13, 8
-"""Words of the runs that are looked for: one long run is enough, of short ones half."""
+"""Words of a run. Two texts overlap if they share a long run, or half of the short runs."""
 
 OTHER_NUMBERS = "the same words, other numbers"
 
 MOST_COMPARED = 16
-"""Texts to evaluate on that a text is compared with, for each kind of run, and that are kept for a
-run: one that more texts have is a phrase of their template and tells none of them."""
+"""Evaluated texts that a text is compared with for each kind of run, and that are kept for a run. A
+run that more texts have is a phrase of a template."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[-+*/=<>^]")
 _NUMBER = re.compile(r"\d")
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The words, numbers and operators of a text, in lower case.
+    """Return the words, numbers and operators of a text, in lower case.
 
     >>> tokens("What is $3 + 4{,}000$?")
     ('what', 'is', '3', '+', '4', '000')
@@ -34,7 +34,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def masked(words: Sequence[str]) -> tuple[str, ...]:
-    """The words with all numbers alike."""
+    """Return the words, with 0 for each number."""
     return tuple("0" if _NUMBER.match(word) else word for word in words)
 
 
@@ -43,18 +43,18 @@ def _numbers(words: Sequence[str]) -> Counter[str]:
 
 
 def runs(words: Sequence[str], length: int) -> list[tuple[str, ...]]:
-    """All runs of so many neighbouring words; of a shorter text, all of it."""
+    """Return all runs of `length` neighbouring words. A shorter text is a run."""
     last = max(1, len(words) - length + 1)
     return [tuple(words[start : start + length]) for start in range(last)]
 
 
 def duplicates(texts: Sequence[str]) -> list[list[int]]:
-    """Groups of places whose texts are duplicates, each with two or more.
+    """Return groups of two or more places whose texts are duplicates.
 
-    Two texts are duplicates with the same words, numbers and operators in the same order, or with
-    the same numbers and most pairs of neighbouring words (NEAR). Candidates are found by MinHash
-    (A. Broder, On the resemblance and containment of documents, 1997) with 32 bands of 4 hashes;
-    each is then compared exactly. A text without words has no duplicates.
+    Two texts are duplicates if they have the same words, numbers and operators in the same order,
+    or the same numbers and most pairs of neighbouring words (NEAR). MinHash (A. Broder, On the
+    resemblance and containment of documents, 1997) with 32 bands of 4 hashes finds candidates. Each
+    is then compared exactly. A text without words has no duplicates.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -100,7 +100,7 @@ def _jaccard(first: frozenset[object], second: frozenset[object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A text that a set to evaluate on has, too."""
+    """A text of an evaluation set that overlaps with a problem."""
 
     set: str
     text: str
@@ -108,12 +108,12 @@ class Overlap:
 
 
 class Contamination:
-    """The runs of words of the texts to evaluate on; finds the texts that share them.
+    """Knows the runs of words of evaluated texts, and finds the texts that share runs.
 
-    A text overlaps with another if they share a run of 13 words (T. Brown et al., Language Models
-    are Few-Shot Learners, 2020, appendix C), or half of the other's runs of 8, or half of those
-    with all numbers alike. Where neither text has all numbers of the other, it is another problem
-    in the same words (OTHER_NUMBERS).
+    Two texts overlap if they share a run of 13 words (T. Brown et al., Language Models are Few-Shot
+    Learners, 2020, appendix C), or half of the evaluated text's runs of 8 words, with or without
+    regard to numbers. If neither text has all numbers of the other, they are different problems in
+    the same words (OTHER_NUMBERS).
     """
 
     def __init__(self, sets: Mapping[str, Iterable[str]]) -> None:
@@ -128,7 +128,7 @@ class Contamination:
             self._masked.add(masked(words))
 
     def find(self, text: str) -> Overlap | None:
-        """The text to evaluate on that this one overlaps with most plainly, or None."""
+        """Return the evaluated text that overlaps most with this text, or None."""
         words = tokens(text)
         numbers = _numbers(words)
         found = (self._overlap(number, numbers, how) for number, how in self._candidates(words))
@@ -154,7 +154,7 @@ class Contamination:
 
 
 class _Index:
-    """Which texts have a run of so many words; of a shorter text, all of it is one run."""
+    """Which texts have a run of so many words. A shorter text is a run."""
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -170,7 +170,7 @@ class _Index:
         self._sizes.append(len(found))
 
     def share(self, words: Sequence[str], least: float) -> Iterator[int]:
-        """The texts of whose runs these words have at least this share, most shared runs first."""
+        """Yield the texts of whose runs the words have at least a share, most shared runs first."""
         found = (self._places.get(run, ()) for run in set(runs(words, self._length)))
         shared = Counter(chain.from_iterable(found))
         for number, count in shared.most_common(MOST_COMPARED):

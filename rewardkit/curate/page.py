@@ -22,18 +22,18 @@ BINS = 10
 
 @functools.cache
 def script() -> str:
-    """The script of the page on which a person decides."""
+    """Return the script of the page on which a person decides."""
     return (FOLDER / "review.js").read_text(encoding="utf-8")
 
 
 @functools.cache
 def style() -> str:
-    """The report's style and the page's own."""
+    """Return the style of the report and of this page."""
     return page_style() + (FOLDER / "page.css").read_text(encoding="utf-8")
 
 
 def policy(*, live: bool) -> str:
-    """The content security policy: this style alone; live, this script and its own server."""
+    """Return the content security policy: the style, and for a live page its script and server."""
     scripts = f"script-src {allowed([script()])}; connect-src 'self'; " if live else ""
     return (
         f"default-src 'none'; {scripts}style-src {allowed([style()])}; base-uri 'none'; "
@@ -42,7 +42,7 @@ def policy(*, live: bool) -> str:
 
 
 def render_page(curated: Curated, *, live: bool = False) -> str:
-    """The page; a `live` one lets a person decide on the suspects."""
+    """Return the page. On a `live` page a person can decide on the suspects."""
     decisions = read_decisions(curated.output_dir)
     suspects = [finding.suspect for finding in curated.findings if finding.suspect]
     suspects.sort(key=lambda suspect: -suspect.share)
@@ -71,7 +71,7 @@ def _counts(counter: Counter[str]) -> list[tuple[str, str]]:
 
 
 def _rates(curated: Curated) -> list[tuple[str, str, str]]:
-    """The problems in ten equal bins of their share of right completions, with a bar each."""
+    """The problems in ten bins of the share of right completions, each with a bar."""
     shares = [finding.problem.pass_rate for finding in curated.findings]
     bins = Counter(min(int(share * BINS), BINS - 1) for share in shares if share is not None)
     most = max(bins.values(), default=1)

@@ -1,4 +1,4 @@
-"""The problems of judged runs and trainings, each with what its completions answered."""
+"""The problems of judged runs and trainings, each with the answers of its completions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rewardkit.text.transcripts import question_in
 from rewardkit.verifiers.judge.verifier import SAME
 
 FORMS = (r"\boxed{{{0}}}", "#### {0}", "{0}", USUAL_FORM)
-"""Forms of a bare answer; a verifier without a task reads the first that most references fit."""
+"""Forms of a bare answer. For a verifier without a task, the form that fits most references."""
 
 PROBED = 20
-"""References on which the forms are tried."""
+"""References with which the forms are tried."""
 
 MOST_ANSWERS = 64
 """Different answers of a problem that are counted."""
@@ -34,7 +34,7 @@ MOST_ANSWERS = 64
 
 @dataclass(frozen=True, slots=True)
 class TaskJudge:
-    """What judges a task's problems, and how its verifier reads a bare answer."""
+    """Judges a task's problems, and knows in which form the verifier reads a bare answer."""
 
     name: str
     verifiers: Any
@@ -42,7 +42,7 @@ class TaskJudge:
     form: str = USUAL_FORM
 
     def sample(self, problem: CuratedProblem) -> Sample:
-        """The problem as its verifier sees it."""
+        """Return the problem as the verifier sees it."""
         columns = {"id": problem.id, **problem.columns}
         if self.task is not None:
             return self.task.sample(columns, 0)
@@ -55,22 +55,22 @@ class TaskJudge:
         )
 
     def perfect(self, sample: Sample) -> str:
-        """A reply that states the sample's reference in the form that the verifier reads."""
+        """Return a reply that states the sample's reference in the form that the verifier reads."""
         return self.task.perfect(sample) if self.task else self.form.format(sample.reference)
 
     @property
     def compares(self) -> bool:
-        """Whether it can tell if two bare answers are equal."""
+        """Whether the verifier can compare two bare answers."""
         return self.task is None or extras(self.task).posed is not None
 
     def stating(self, answer: str, sample: Sample) -> str:
-        """A reply to the sample that states an answer in the form that the verifier reads."""
+        """Return a reply that states an answer in the form that the verifier reads."""
         if self.task and (posed := extras(self.task).posed):
             return posed(answer, sample.reference)[0]
         return self.form.format(answer)
 
     def probed(self, problems: Sequence[CuratedProblem]) -> TaskJudge:
-        """The judge with the form that the verifier reads, by the problems' own references."""
+        """Return the judge with the form in which the verifier reads the problems' references."""
         samples = [self.sample(problem) for problem in problems if problem.reference][:PROBED]
         if self.task is not None or not samples:
             return self
@@ -83,14 +83,14 @@ class TaskJudge:
         return replace(self, form=max(FORMS, key=counts.__getitem__))
 
     def judge(self, pairs: Sequence[tuple[str, Sample]]) -> list[Verdict]:
-        """The verdicts on texts."""
+        """Return the verdicts on texts."""
         limits = JudgingOptions(self.verifiers.timeout, thinking=self.verifiers.thinking)
         return judge_many(self.verifiers.strict, list(pairs), limits)
 
 
 @dataclass(slots=True)
 class CuratedProblem:
-    """One problem: its row, how many completions of each run are right, and what others say."""
+    """A problem: its row, the right completions of each run, and the other answers."""
 
     task: str
     id: str
@@ -98,35 +98,35 @@ class CuratedProblem:
     reference: str
     references: tuple[str, ...]
     stored: bytes
-    """Its other columns, as JSON."""
+    """The row's other columns, as JSON."""
     counts: dict[str, list[int]] = field(default_factory=dict)
-    """For each run the right and the judged completions."""
+    """For each run, the numbers of right and of judged completions."""
     wrong: Counter[str] = field(default_factory=Counter)
     """The answers that were judged wrong."""
     rescued: Counter[str] = field(default_factory=Counter)
-    """The answers that a judge called the same as the reference."""
+    """The answers that a model judge called the same as the reference."""
     silent_groups: int = 0
-    """The last groups of a training, one after another, whose rewards were all equal."""
+    """The number of groups in a row, at the end of a training, with equal rewards."""
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of its row."""
+        """The columns of the row."""
         columns: dict[str, Any] = json.loads(self.stored)
         return columns
 
     @property
     def right(self) -> int:
-        """Right completions of all runs."""
+        """The number of right completions of all runs."""
         return sum(right for right, _ in self.counts.values())
 
     @property
     def judged(self) -> int:
-        """Judged completions of all runs."""
+        """The number of judged completions of all runs."""
         return sum(judged for _, judged in self.counts.values())
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of judged completions that are right; None without any."""
+        """The share of right completions among judged ones; None if there are none."""
         return self.right / self.judged if self.judged else None
 
     def add(self, run: str, verdict: Verdict) -> None:
@@ -156,7 +156,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Problems:
-    """The problems of all runs in the order of their first row, and what judges each task."""
+    """The problems of all runs in the order of their first row, and each task's judge."""
 
     by_key: Mapping[tuple[str, str], CuratedProblem]
     judges: Mapping[str, TaskJudge]
@@ -168,15 +168,15 @@ class Problems:
         return len(self.by_key)
 
     def of_task(self, name: str) -> list[CuratedProblem]:
-        """The problems of a task."""
+        """Return the problems of a task."""
         return [problem for problem in self if problem.task == name]
 
 
 def read_problems(runs: Sequence[Path]) -> Problems:
-    """Read the judged runs and trainings; a problem of several is one, by its task and id.
+    """Read judged runs and trainings. Their problems are joined by task and id.
 
-    Memory grows with the problems, not with their completions. DataError where two runs give one
-    problem different references.
+    Memory grows with the problems, not with their completions. DataError if two runs give a problem
+    different references.
     """
     by_key: dict[tuple[str, str], CuratedProblem] = {}
     judges: dict[str, TaskJudge] = {}
@@ -192,7 +192,7 @@ def read_problems(runs: Sequence[Path]) -> Problems:
                 raise DataError(
                     f"{run}: problem {row.id!r} of {row.task!r} has the reference "
                     f"{row.reference!r:.80}, in a run before it {problem.reference!r:.80}; curate "
-                    "runs of the same problems together, others on their own"
+                    "only runs of the same problems together"
                 )
             if row.verdict is not None and row.verdict.correct is not None:
                 problem.add(str(run), row.verdict)
@@ -206,7 +206,7 @@ def read_problems(runs: Sequence[Path]) -> Problems:
 
 
 def _source(run: Path) -> tuple[Iterator[_Row], dict[str, TaskJudge], set[str]]:
-    """The completions of a run or a training, what judges each task, and the columns of texts."""
+    """The completions of a run or a training, each task's judge, and the columns of completions."""
     if rollouts := find_rollouts(run):
         judge = _training_judge(rollouts)
         return _training_rows(rollouts, judge), {judge.name: judge}, set()
@@ -225,7 +225,7 @@ def _source(run: Path) -> tuple[Iterator[_Row], dict[str, TaskJudge], set[str]]:
 
 
 def _training_judge(rollouts: Path) -> TaskJudge:
-    """What judges the task of a training. DataError where its record doesn't name the task."""
+    """The judge of a training's task. DataError if the record doesn't name the task."""
     path = rollouts.parent / "training.json"
     try:
         settings = read_document(path)["fingerprint"]["settings"]
@@ -240,7 +240,7 @@ def _training_judge(rollouts: Path) -> TaskJudge:
 
 
 def _training_rows(rollouts: Path, judge: TaskJudge) -> Iterator[_Row]:
-    """The completions of a training; the first of a group says whether the group taught."""
+    """The completions of a training. The first of a group has whether the rewards differ."""
     for group in read_groups(rollouts):
         taught = any(row.sign for row in group)
         columns = group[0].columns

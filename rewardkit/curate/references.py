@@ -1,4 +1,4 @@
-"""What is wrong with references: by their text, the verifier, most completions, or a person."""
+"""Find wrong references by their text, the verifier, the completions, or a person's decision."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FLAGS: Mapping[str, Callable[[CuratedProblem], object]] = {
     "prose": lambda problem: len(_WORD.findall(_IN_COMMAND.sub("", problem.reference))) > 4,
     "several values": lambda problem: problem.references or re.search(r"[,;]\s", problem.reference),
 }
-"""Flags that a problem's own text decides."""
+"""Flags that follow from a problem's text."""
 
 MISSING = "no reference"
 UNREADABLE = "unequal to itself"
@@ -50,7 +50,7 @@ ECHO_PAYS = "solved by the repeated question"
 
 
 def flag_references(problems: Problems) -> dict[tuple[str, str], list[str]]:
-    """The flags of each problem, by its task and id."""
+    """Return the flags of each problem, by task and id."""
     flags = {
         key: [name for name, has in FLAGS.items() if has(problem)]
         for key, problem in problems.by_key.items()
@@ -64,7 +64,7 @@ def flag_references(problems: Problems) -> dict[tuple[str, str], list[str]]:
 def _judged_flags(
     judge: TaskJudge, problems: list[CuratedProblem]
 ) -> Iterator[tuple[CuratedProblem, str]]:
-    """What the verifier says: references unlike themselves, its remarks, unearned rewards."""
+    """Flags by the verifier: references that contradict themselves, notes, unearned rewards."""
     samples = [judge.sample(problem) for problem in problems]
     stated = [place for place, sample in enumerate(samples) if sample.reference]
     replies = [(judge.perfect(samples[place]), samples[place]) for place in stated]
@@ -83,14 +83,14 @@ def _judged_flags(
 
 
 def _notes(verifier: Verifier, sample: Sample) -> Iterator[str]:
-    """What is missing, and what the verifier remarks."""
+    """A missing reference, and the verifier's notes."""
     if not sample.reference and needs_reference(verifier, sample.columns):
         yield MISSING
     yield from verifier.notes(sample)
 
 
 def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float]]:
-    """The most frequent references of each task, and the share of its problems that each solves."""
+    """Yield each task's most frequent references, with the share of problems that each solves."""
     for name in problems.judges:
         of_task = problems.of_task(name)
         common = Counter(problem.reference for problem in of_task).most_common(most)
@@ -100,21 +100,21 @@ def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float
 
 
 DECISIONS = "decisions.jsonl"
-"""The file of the output folder with a person's decisions; the last one on a problem counts."""
+"""The file of a person's decisions. The last decision on a problem counts."""
 
 MOST_COMPARED = 12
-"""Wrong answers of a problem that are compared with the most frequent one."""
+"""Wrong answers of a problem that are compared with its most frequent wrong answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A problem whose reference few completions reach, while most of them agree on another."""
+    """A problem whose reference few completions reach, while most agree on another answer."""
 
     problem: CuratedProblem
     majority: str
     share: float
     reading: str
-    """Why the verifier says that the answer isn't the reference."""
+    """Why the verifier calls the answer different from the reference."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,15 +124,15 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     decision: Literal["accept", "drop", "correct"]
     reference: str = ""
-    """The right reference, where the decision is `correct`."""
+    """The right reference, if the decision is `correct`."""
 
 
 def find_suspects(problems: Problems, *, share: float, rate: float, least: int) -> list[Suspect]:
-    """Problems of which at most `rate` of at least `least` judged completions are right, while one
-    wrong answer has at least `share` of them; the largest shares first.
+    """Return problems whose reference is suspect, those with the largest shares first.
 
-    Answers that the verifier calls equal are one answer. A task whose answers can't be compared,
-    such as game24, where many are right, has no suspects.
+    A suspect has at least `least` judged completions. At most a share `rate` of them is right, and
+    at least a share `share` has the same wrong answer. Answers that the verifier calls equal count
+    as the same. A task whose answers can't be compared, such as game24, has no suspects.
     """
     found: list[Suspect] = []
     for name, judge in problems.judges.items():
@@ -154,8 +154,8 @@ def find_suspects(problems: Problems, *, share: float, rate: float, least: int) 
 
 
 def find_disputes(problems: Problems) -> list[Suspect]:
-    """Problems with an answer that a judge called the same as the reference, and that the rule
-    calls different; the largest shares first."""
+    """Return problems with an answer that a model judge accepts and the rule doesn't, the largest
+    shares first."""
     found: list[Suspect] = []
     for name, judge in problems.judges.items():
         if judge.compares:
@@ -168,7 +168,7 @@ def find_disputes(problems: Problems) -> list[Suspect]:
 def _explained(
     judge: TaskJudge, chosen: Sequence[tuple[CuratedProblem, str, int]]
 ) -> Iterator[Suspect]:
-    """Problems with an answer and its count, and why the verifier doesn't take the answer."""
+    """Problems with an answer, its share, and why the verifier refuses the answer."""
     samples = [judge.sample(problem) for problem, _, _ in chosen]
     replies = [
         (judge.stating(answer, sample), sample)
@@ -196,7 +196,7 @@ def _votes(judge: TaskJudge, problems: Sequence[CuratedProblem]) -> list[tuple[s
 
 
 def read_decisions(folder: Path) -> dict[tuple[str, str], Decision]:
-    """The last decision on each problem, by its task and id. DataError names a broken line."""
+    """Return the last decision on each problem, by task and id. DataError names a broken line."""
     path = folder / DECISIONS
     decisions = {}
     for number, line in enumerate(path.read_bytes().splitlines() if path.exists() else (), 1):
@@ -209,9 +209,9 @@ def read_decisions(folder: Path) -> dict[tuple[str, str], Decision]:
 
 
 def apply_corrections(problems: Problems, decisions: Iterable[Decision]) -> None:
-    """Give problems the references that a person wrote, and count their completions by them.
+    """Set the references that a person wrote, and count completions by the new references.
 
-    DataError where the task can't read the reference from any column of the row.
+    DataError if the task can't read the reference from any column of the row.
     """
     for decision in decisions:
         problem = problems.by_key.get((decision.task, decision.id))
@@ -238,7 +238,7 @@ def _correct(problem: CuratedProblem, judge: TaskJudge, reference: str) -> None:
 def _with_reference(
     problem: CuratedProblem, judge: TaskJudge, reference: str
 ) -> Mapping[str, object]:
-    """The row with the reference in the column that holds it."""
+    """The row, with the reference in the column that held the earlier reference."""
     columns = problem.columns
     if judge.task is None:
         same = [name for name, value in columns.items() if str(value) == problem.reference]

@@ -1,4 +1,4 @@
-"""From judged completions to a set worth training on, each dropped problem with its reasons."""
+"""Choose problems worth training on by judged completions, and say why others are dropped."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ DROPPING = (
     *("proof", "needs a figure", references.MISSING, references.UNREADABLE),
     *(references.EMPTY_PAYS, references.ECHO_PAYS),
 )
-"""Flags that drop a problem; the others are only stored."""
+"""Flags that drop a problem. Other flags are only stored."""
 
 LIKE_EVALUATED = "like an evaluation problem"
-"""The flag of a problem that differs from one to evaluate on in its numbers."""
+"""The flag of a problem that differs from an evaluated problem only in its numbers."""
 
 SILENT, SILENT_GROUPS = "stopped teaching", 2
-"""The flag of a problem whose last so many groups of a training all had equal rewards."""
+"""The flag of a problem whose last groups of a training, this many or more, had equal rewards."""
 
 DISPUTED = "rule and judge differ"
-"""The flag of a problem with an answer that a judge accepts and the rule doesn't."""
+"""The flag of a problem with an answer that a model judge accepts and the rule doesn't."""
 
 _SHARES = re.compile(r"(0(?:\.\d+)?|1(?:\.0+)?)\.\.(0(?:\.\d+)?|1(?:\.0+)?)")
 
@@ -64,27 +64,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What decides which problems are kept; curate.toml has these keys."""
 
     sources: tuple[str, ...]
-    """Folders of runs and trainings; or a file of problems, with `rollouts` or own completions."""
+    """Folders of runs and trainings, or a file of problems with completions or `rollouts`."""
     rollouts: str = ""
-    """A file of completions for the problems of the source."""
+    """A file with the completions for the problems of the source."""
     verifier: str = ""
     """The verifier that judges a file; runs are judged already."""
     reference_field: str = ""
-    """The column of a file with the reference; "" takes the usual ones."""
+    """The column of a file with the reference; "" means the usual columns."""
     keep: str = ""
-    """The shares of right completions of the problems to keep, LOW..HIGH; "" keeps all."""
+    """The shares of right completions of problems to keep, LOW..HIGH; "" keeps all problems."""
     keep_by: Literal["point", "interval"] = "point"
-    """What must be outside of `keep` to drop a problem: its share, or its whole interval."""
+    """What must be outside of `keep` to drop a problem: the share, or its whole interval."""
     against: tuple[str, ...] = ()
     """Tasks, or files of problems, that the kept problems must not overlap with."""
     drop: tuple[str, ...] = ()
     """Further flags that drop a problem."""
     suspect_share: Annotated[float, Meta(gt=0, le=1)] = 0.5
-    """The share of completions that must agree on another answer than the reference."""
+    """At least this share of a suspect problem's completions has the same wrong answer."""
     suspect_rate: Annotated[float, Meta(ge=0, lt=1)] = 0.2
-    """The share of right completions up to which a problem may be suspect."""
+    """A suspect problem has at most this share of right completions."""
     least_samples: Annotated[int, Meta(ge=1)] = 4
-    """Judged completions below which nothing is said about a problem's difficulty."""
+    """With fewer judged completions, a problem is neither too hard nor too easy."""
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -106,14 +106,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return low, high
 
     def as_toml(self) -> str:
-        """The settings as the text of curate.toml."""
+        """Return the settings as the text of curate.toml."""
         values = msgspec.to_builtins(self)
         return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 @dataclass
 class Finding:
-    """All that is known of one problem."""
+    """All that is known of a problem."""
 
     problem: CuratedProblem
     flags: list[str]
@@ -132,9 +132,9 @@ class Curated:
     output_dir: Path
     findings: Sequence[Finding]
     guesses: Sequence[tuple[str, str, float]]
-    """A task, a reference, and the share of the task's problems that this one answer solves."""
+    """A task, a reference, and the share of the task's problems that this answer solves."""
     disputes: Sequence[Suspect] = ()
-    """Problems whose answers a judge accepts and the rule doesn't."""
+    """Problems with an answer that a model judge accepts and the rule doesn't."""
 
     @property
     def kept(self) -> list[Finding]:
@@ -153,7 +153,7 @@ class Curated:
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings in a curate.toml. UsageError names a wrong key or value."""
+    """Return the settings in a curate.toml. UsageError names a wrong key or value."""
     try:
         return msgspec.convert(
             read_toml(path, "settings", "docs/guides/curate.md"), Settings, strict=False
@@ -167,8 +167,8 @@ def curate(
 ) -> Curated:
     """Judge what isn't judged yet, decide on each problem, and write the output folder.
 
-    The folder gets kept.parquet, dropped.parquet with `reasons`, and curate.toml, which repeats it;
-    completions of a file are judged into its folder `scored`. A person's decisions in its
+    The folder gets kept.parquet, dropped.parquet with `reasons`, and curate.toml, which repeats the
+    command. Completions of a file are judged into the folder `scored`. A person's decisions in
     decisions.jsonl are followed. Raises DataError, UsageError.
     """
     with needs_extra("curate", "rewardkit curate"):
@@ -203,7 +203,7 @@ def curate(
 def _judged_runs(
     settings: Settings, output_dir: Path, reporter: Reporter, spread: Any
 ) -> list[Path]:
-    """The folders of judged completions: the runs, or the file's once it is judged."""
+    """The folders of judged completions: the runs, or the judged file."""
     paths = [Path(source) for source in settings.sources]
     if all(path.is_dir() for path in paths):
         if settings.rollouts or settings.verifier:
@@ -271,7 +271,7 @@ def _by_overlap(findings: Iterable[Finding], settings: Settings) -> None:
 
 
 def _questions(name: str) -> list[str]:
-    """The problems' texts of a task's own split, or of a file."""
+    """The questions of a task's default split, or of a file."""
     if not Path(name).exists():
         samples = registry.installed().task(name).load(data=None, split=None, seed=0)
         return [sample.question for sample in samples]
@@ -284,8 +284,8 @@ def _questions(name: str) -> list[str]:
 
 
 def _by_duplicates(findings: Sequence[Finding]) -> None:
-    """Of duplicates one stays: without another reason, with the reference that most of them have,
-    with most right completions, the earliest."""
+    """Keep one of several duplicates, by preference one without a reason to drop it, with the most
+    frequent reference, with the most right completions, the earliest."""
     for group in duplicates([finding.problem.question for finding in findings]):
         members = [findings[place] for place in group]
         votes = Counter(finding.problem.reference for finding in members)
@@ -312,7 +312,7 @@ def _write(curated: Curated, settings: Settings) -> None:
 
 
 def _write_table(findings: Sequence[Finding], path: Path) -> None:
-    """Write the rows with their own columns and what is known of them."""
+    """Write the rows with their columns and findings."""
     pyarrow, parquet = load_pyarrow(f"writing {path.name}")
     text, number, texts = pyarrow.string(), pyarrow.float64(), pyarrow.list_(pyarrow.string())
     added: Mapping[str, tuple[Any, list[Any]]] = {
@@ -346,7 +346,7 @@ def _columns(problem: CuratedProblem) -> dict[str, Any]:
 
 
 def _majority(finding: Finding) -> str | None:
-    """The answer that most completions give; the reference where most are right."""
+    """The most frequent answer, or the reference if most completions are right."""
     problem = finding.problem
     answer, count = problem.wrong.most_common(1)[0] if problem.wrong else (None, 0)
     if finding.suspect is not None:

@@ -1,4 +1,4 @@
-"""Consoles for tables and progress, on which foreign text is only text."""
+"""Consoles for tables and progress, which read no markup in foreign text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class PrintableConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Render as rich does; only rich's own control codes stay."""
+        """Render like rich. Only rich's control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
 
     def show(self, parts: Iterable[Table | Line]) -> None:
-        """Print tables and lines; bold and dim lines, which hold paths, are never broken."""
+        """Print tables and lines. Bold and dim lines, which hold paths, are never broken."""
         for part in parts:
             if isinstance(part, Line):
                 text = Padding.indent(part.text, part.indent) if part.indent else part.text
@@ -51,5 +51,5 @@ class PrintableConsole(Console):
 
 
 def console() -> PrintableConsole:
-    """A console on stdout: as wide as the terminal, or 120 columns where it is piped."""
+    """Return a console on stdout, as wide as the terminal, or 120 columns wide in a pipe."""
     return PrintableConsole(width=None if sys.stdout.isatty() else 120)

@@ -14,9 +14,9 @@ _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def printable(text: str) -> str:
-    r"""The text with each control character but newlines as an escape; a tab is four spaces.
+    r"""Return the text with an escape for each control character but newlines, and spaces for tabs.
 
-    The escapes are those of JSON: the strings of a JSON document keep their values.
+    The escapes are JSON's: the strings of a JSON document keep their values.
 
     >>> printable("\x1b]0;title\x07")
     '\\u001b]0;title\\u0007'
@@ -29,7 +29,7 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def get_logger(name: str) -> logging.Logger:
-    """The logger of a module, whose messages are printable."""
+    """Return the logger of a module. Its messages are printable."""
     logger = logging.getLogger(name)
     logger.addFilter(_make_printable)
     return logger

@@ -1,4 +1,4 @@
-"""Replace secrets by *** in whatever is printed, logged or stored.
+"""Replace secrets by *** in all that is printed, logged or stored.
 
 A secret is the value of an environment variable or an argument whose name says so (API_KEY, TOKEN,
 SECRET, PASSWORD), or the credentials in a URL. A value shorter than `SHORTEST` characters is
@@ -42,12 +42,12 @@ _remembered: set[str] = set()
 
 
 def is_secret_argument(name: str) -> bool:
-    """Whether an argument or a setting of this name holds a secret."""
+    """Return whether an argument or a setting of this name holds a secret."""
     return _ARGUMENT_NAME.match(name) is not None
 
 
 def remember_secret(value: object) -> None:
-    """Redact this value from now on, wherever it turns up."""
+    """Redact this value from now on, in every text."""
     if isinstance(value, str) and len(value) >= SHORTEST:
         _remembered.add(value)
 
@@ -72,7 +72,7 @@ def remember_url(url: str) -> None:
 
 
 def redact(text: str) -> str:
-    """The text with *** in the place of every known secret and of credentials in URLs."""
+    """Return the text with *** in place of known secrets and credentials in URLs."""
     secrets = _remembered | {
         value
         for name, value in os.environ.items()

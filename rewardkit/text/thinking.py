@@ -20,14 +20,14 @@ NEVER = "(?!)"
 
 
 class Tags(NamedTuple):
-    """How models open and close a thinking block, as patterns; `closes` takes in what opens the
+    """How models open and close a thinking block, as patterns. `closes` includes what opens the
     answer."""
 
     models: str
     opens: str
     closes: str
     closes_alone: bool = True
-    """Whether what closes a block does so if nothing opened it: a prompt may."""
+    """Whether `closes` ends a block that nothing has opened: the prompt may have opened it."""
 
 
 TAGS = (
@@ -60,7 +60,7 @@ TAGS = (
     ),
     Tags("Gemma 4", r"<\|channel>thought\s", r"<channel\|>"),
 )
-"""One row for each way to mark thinking."""
+"""A row for each way to mark thinking."""
 
 _TAG = re.compile(
     "|".join(f"(?P<open{i}>{row.opens})|(?P<close{i}>{row.closes})" for i, row in enumerate(TAGS)),
@@ -69,16 +69,16 @@ _TAG = re.compile(
 _TAG_START = re.compile(r"[<\[◁][/|tTsScC]|assistantfinal")
 """How each tag starts: `re` finds it ten times as fast as the tags."""
 _IN_TAG_STARTS = ("<", "[", "◁", "assistantfinal")
-"""What a text with a tag has; a search for each is faster than the pattern."""
+"""A text with a tag has at least one of these; searching for them is faster than the pattern."""
 _OPENING_AT_END = re.compile(rf"(?:{'|'.join(row.opens for row in TAGS)})\s*\Z", re.IGNORECASE)
 _LONGEST_TAG = 200
 
 
 def text_to_read(text: str, thinking: Thinking) -> str:
-    """The part of a completion that a verdict reads.
+    """Return the part of a completion that a verifier reads.
 
-    "strip": what follows the last closed thinking block, up to a block that is opened and never
-    closed. "keep": the same, or the thinking itself without its tags where nothing follows.
+    "strip": the text after the last closed thinking block, up to a block that is never closed.
+    "keep": the same text, or if there is none, the thinking without its tags.
 
     >>> text_to_read("<think>maybe 5</think> I do not know.", "strip")
     ' I do not know.'
@@ -87,7 +87,7 @@ def text_to_read(text: str, thinking: Thinking) -> str:
 
 
 def placed_text_to_read(text: str, thinking: Thinking) -> tuple[str, int]:
-    """`text_to_read` with its place in the text; -1 where tags are left out of it."""
+    """Return `text_to_read` with its place in the text, which is -1 if tags were removed."""
     start, opened = _answer_span(text)
     answer = text[start:] if opened < 0 else text[start:opened]
     if thinking == "strip" or answer.strip() or not (start or opened >= 0):
@@ -96,9 +96,9 @@ def placed_text_to_read(text: str, thinking: Thinking) -> tuple[str, int]:
 
 
 def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | None:
-    """How `verifier` reads thinking: as it declares, or as `given` unless it reads it whole.
+    """Return how `verifier` reads thinking: as `given`, or as the verifier declares.
 
-    None: it gets the whole completion.
+    None means that the verifier gets the whole completion, as a verifier may declare in any case.
     """
     declared = getattr(verifier, "thinking", None)
     if declared == WHOLE:
@@ -109,13 +109,13 @@ def thinking_of(verifier: object, given: Thinking | None = None) -> Thinking | N
 
 
 def shared_thinking(verifiers: Iterable[object]) -> str | None:
-    """What all of these verifiers declare; "whole" if they differ."""
+    """Return what all of these verifiers declare, or "whole" if they differ."""
     declared = {getattr(verifier, "thinking", None) for verifier in verifiers}
     return declared.pop() if len(declared) == 1 else WHOLE
 
 
 def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:
-    """A completion's thinking, with its tags, and the rest; `prompt` may open the block."""
+    """Return a completion's thinking, with tags, and the rest. `prompt` may open the block."""
     start, opened = _answer_span(text)
     if thinking_is_open(prompt, text):
         return (text, "") if opened < 0 else (text[opened:], text[:opened])
@@ -123,25 +123,25 @@ def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:
 
 
 def thinking_is_open(prompt: str, completion: str) -> bool:
-    """Whether the last thinking block is never closed; it may open at the end of the prompt."""
+    """Return whether the last thinking block is never closed. The prompt may open the block."""
     start, opened = _answer_span(completion)
     return opened >= 0 or (not start and opens_thinking(prompt))
 
 
 def opens_thinking(prompt: str) -> bool:
-    """Whether a prompt ends with what opens a thinking block."""
+    """Return whether a prompt ends with the opening of a thinking block."""
     return bool(prompt) and _OPENING_AT_END.search(prompt[-_LONGEST_TAG:]) is not None
 
 
 def in_think_tags(text: str, tags: ThinkingTags | None) -> str:
-    """The text with `<think>` and `</think>` in place of `tags`."""
+    """Return the text with `<think>` and `</think>` in place of `tags`."""
     for tag, common in zip(tags or (), THINK, strict=False):
         text = text.replace(tag, common)
     return text
 
 
 def place_in_own_tags(text: str, tags: ThinkingTags, place: int) -> int:
-    """Where in `text` a place of `in_think_tags(text, tags)` is.
+    """Return the place in `text` of a place in `in_think_tags(text, tags)`.
 
     >>> place_in_own_tags("[T]a[/T]b", ("[T]", "[/T]"), len("<think>a</think>"))
     8
@@ -155,7 +155,7 @@ def place_in_own_tags(text: str, tags: ThinkingTags, place: int) -> int:
 
 
 def _answer_span(text: str) -> tuple[int, int]:
-    """Where the last thinking that is closed ends, or 0; where a block that isn't starts, or -1."""
+    """Where the last closed thinking block ends, or 0; where an unclosed block starts, or -1."""
     start, opened, inside = 0, -1, -1
     if not any(sign in text for sign in _IN_TAG_STARTS):
         return start, opened
@@ -174,7 +174,7 @@ def _answer_span(text: str) -> tuple[int, int]:
 
 
 class StopTexts:
-    """Where stop texts end a completion that grows: those inside its thinking don't."""
+    """Finds stop texts in a growing completion. Stop texts inside its thinking don't count."""
 
     def __init__(
         self, stops: Sequence[str], prompt: str = "", tags: ThinkingTags | None = None
@@ -183,15 +183,15 @@ class StopTexts:
         self._prompt, self._tags = in_think_tags(prompt, tags), tags
         self._read = 0
         self._open_until = -1
-        """A place up to which a thinking block is open, the last that was asked about."""
+        """The last place that was found to be inside a thinking block; -1 without one."""
 
     def __bool__(self) -> bool:
         return bool(self._stops)
 
     def cut(self, text: str) -> str | None:
-        """The text before the stop text that is complete first; None without one.
+        """Return the text before the first complete stop text; None without a stop text.
 
-        `text` starts with the text of the call before.
+        `text` starts with the text of the previous call.
         """
         ends = []
         for stop in self._stops:
@@ -215,7 +215,7 @@ class StopTexts:
         return is_open
 
     def _next_tag(self, text: str, start: int) -> int:
-        """Where the next possible tag starts after a place; -1 without one."""
+        """Where the next possible tag after a place starts; -1 without one."""
         found = _TAG_START.search(text, start + 1)
         places = [text.find(tag, start + 1) for tag in self._tags or ()]
         places += [found.start()] if found else []

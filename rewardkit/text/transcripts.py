@@ -1,8 +1,8 @@
-"""What the model itself wrote in a transcript: the text of its last turn.
+"""Find the model's last turn in a transcript.
 
-Hosts pass whole trajectories: prompts, tool results and users' turns beside the model's own. In a
-text, the markers of chat templates separate them: ChatML (Qwen), Llama 3 and 4, Mistral, gpt-oss,
-DeepSeek, Gemma, GLM, Phi and Kimi. Whatever a text contains, parts of it are only left out.
+Hosts pass whole trajectories: prompts, tool results and users' turns beside the model's turns. In a
+text, the markers of chat templates separate the turns: ChatML (Qwen), Llama 3 and 4, Mistral,
+gpt-oss, DeepSeek, Gemma, GLM, Phi and Kimi. Parts of a text are left out; nothing is added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(
     r"(?:<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|</?s>|<(?:eos|bos|pad|end_of_turn)>)\Z"
 )
 _TAG = re.compile(r"<(?:[|｜]|/?tool_response>|start_of_)")
-"""How each marker starts but Mistral's: `re` finds a fixed first character quickly."""
+"""How each marker but Mistral's starts. `re` finds a fixed first character quickly."""
 
 _MARKER = re.compile(
     r"""<\|im_(?:start|user|assistant|system)\|>(?P<chatml>[^\n<]{0,80})(?:<\|im_(?:sep|middle)\|>)?
@@ -44,7 +44,7 @@ _LINE_OF_THE_MODEL = "\nassistant\n"
 
 _NAMES_OF_THE_MODEL = ("assistant", "model")
 _ENDS = ("/INST", "/TOOL_RESULTS", "tool▁outputs▁end", "tool▁output▁end")
-"""Markers that end another's text; the model's follows."""
+"""Markers that end another speaker's text. The model's text follows."""
 
 Owner = Literal["text", "thinking", "call"] | None
 ANALYSIS = "<|channel|>analysis<|message|>"
@@ -55,11 +55,11 @@ _REPEATED_IMAGE = re.compile(
 
 
 def model_text(text: str) -> str:
-    r"""The last assistant turn of a text, without special tokens at its end.
+    r"""Return the last assistant turn of a text, without special tokens at its end.
 
-    A text without markers is the model's. Where decoding has dropped the special tokens, a line
-    `assistant` after a line `user`, `tool` or `system` is a marker. Of gpt-oss's channels only
-    `final` is read; thinking that no other channel follows stays, as a block that isn't closed.
+    A text without markers is the model's. If decoding has dropped the special tokens, a line
+    `assistant` after a line `user`, `tool` or `system` is a marker. Of gpt-oss's channels, `final`
+    is read. Thinking that no other channel follows stays, as a block that isn't closed.
 
     >>> model_text("<|im_start|>user\n\\boxed{4}?<|im_end|>\n<|im_start|>assistant\nNo.<|im_end|>")
     'No.'
@@ -118,7 +118,7 @@ def _owner(match: re.Match[str], kind: str, name: str) -> Owner:
 
 
 def without_special_tokens(text: str) -> str:
-    """The text without the special tokens at its end, and the white space before them.
+    """Return the text without special tokens at its end, and without white space before them.
 
     >>> without_special_tokens("so it is 5.<|im_end|></s>")
     'so it is 5.'
@@ -136,10 +136,10 @@ def without_special_tokens(text: str) -> str:
 
 
 def without_prompt(query: str, prompt: str) -> str | None:
-    """What follows the prompt in a query; None if the query doesn't start with the prompt.
+    """Return what follows the prompt in a query; None if the query doesn't start with the prompt.
 
     Decoding may compose characters, change white space, repeat an image's token, and lose the start
-    of a long prompt; at least FEWEST_MATCHING characters of its end must be left.
+    of a long prompt. At least FEWEST_MATCHING characters of the prompt's end must be left.
     """
     if query.startswith(prompt):
         return query[len(prompt) :]
@@ -163,15 +163,15 @@ def _composed(text: str) -> str:
 
 
 def last_message(turns: object, role: str = "assistant") -> str:
-    """The text itself, or that of the last message of `role`; empty if there is none.
+    """Return a text as it is, or the text of the last message of `role`; "" without one.
 
-    Parts of other kinds than text, such as images, are left out.
+    Parts of a message that are no text, such as images, are left out.
     """
     return turns if isinstance(turns, str) else message_text(last_turn(turns, role))
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """The text of a message; empty if it has none."""
+    """Return the text of a message; "" without one."""
     content = message.get("content")
     if isinstance(content, (list, tuple)):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
@@ -179,7 +179,7 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 
 def last_calls(turns: object) -> tuple[Mapping[str, Any], ...]:
-    """The tool calls of the assistant's last message; none without such a message.
+    """Return the tool calls of the assistant's last message.
 
     >>> last_calls([{"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}])
     ({'function': {'name': 'f'}},)
@@ -190,18 +190,18 @@ def last_calls(turns: object) -> tuple[Mapping[str, Any], ...]:
 
 
 def last_reasoning(turns: object) -> str:
-    """The thinking that a server separated from the assistant's last message; empty without any."""
+    """Return the thinking that a server separated from the assistant's last message; or ""."""
     return message_reasoning(last_turn(turns))
 
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
-    """The thinking that a server separated from a message's content; empty if there is none."""
+    """Return the thinking that a server separated from a message's content; or ""."""
     values = (message.get(name) for name in ("reasoning_content", "reasoning"))
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def last_turn(turns: object, role: str = "assistant") -> Mapping[str, Any]:
-    """The last message of `role`; empty without one."""
+    """Return the last message of `role`; an empty mapping without one."""
     messages = turns if isinstance(turns, (list, tuple)) else ()
     for message in reversed(messages):
         if isinstance(message, Mapping) and message.get("role") == role:
@@ -214,13 +214,13 @@ QUESTION_COLUMNS = ("question", "problem", "prompt", "input", "query", "instruct
 
 
 def question_in(columns: Mapping[str, object]) -> str:
-    """The question in a row's columns; empty if there is none."""
+    """Return the question in a row's columns; "" without one."""
     questions = (last_message(columns.get(name), "user") for name in QUESTION_COLUMNS)
     return next(filter(None, questions), "")
 
 
 def chat_text(value: object) -> object:
-    """The text of the assistant's last message in a list of messages; another value as it is."""
+    """Return the text of the assistant's last message of a list; another value as it is."""
     is_chat = (
         isinstance(value, list) and value and all(isinstance(message, Mapping) for message in value)
     )
@@ -228,7 +228,7 @@ def chat_text(value: object) -> object:
 
 
 def last_run(mask: Sequence[int]) -> slice:
-    """The last tokens in a row that a mask marks as the model's own.
+    """Return the last run of tokens that a mask marks as the model's.
 
     >>> last_run([1, 1, 0, 1, 1, 0])
     slice(3, 5, None)

@@ -391,6 +391,7 @@ def test_an_interrupt_of_a_thread_that_waits_for_a_worker_wakes_the_others(
     [
         ({"completions": ["a"], "references": []}, "1 completions, 0 references"),
         ({"completions": ["a"], "references": ["a"], "workers": 0}, "workers is 0"),
+        ({"completions": ["a"], "references": ["a"], "timeout": 0}, "timeout is 0"),
         ({"completions": ["a", "b"], "references": ["a", 4]}, "reference 1 is 4, of type int"),
         ({"completions": [None], "references": ["a"]}, "the completion is None, of type NoneType"),
         ({"completions": [[{"content": "a"}]], "references": ["a"]}, "of type list; pass text"),
