@@ -74,7 +74,7 @@ def test_the_adapters_of_rewardkit_are_recognised(reward: object, signature: str
 def test_parameters_of_no_host_are_an_error_that_names_the_choices() -> None:
     error = DescribeFunction(None)(host_rewards.unknown)["error"]
     assert "(first, second)" in error
-    assert "--signature: " in error
+    assert "--signature, one of " in error
     assert "openrlhf" in error
     assert DescribeFunction("plain")(host_rewards.unknown)["signature"] == "plain"
     with pytest.raises(UnknownName, match="no signature named 'verll'; did you mean 'verl'"):
