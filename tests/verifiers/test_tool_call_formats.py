@@ -368,6 +368,36 @@ def test_other_prose_makes_no_call(text: str) -> None:
     assert _verify(text, _reference([("f", {"n": 3})])).failure is Failure.NO_ANSWER
 
 
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("f(n=3).", True),
+        ("[f(n=3)].", True),
+        ("`f(n=3)`.", True),
+        ("f(3)!", True),
+        ("Let me look that up: f(n=3).", True),
+        ("Sure. search.web(s='x').\nOne moment.", True),
+        ("Je cherche : f(n=3).", True),
+        ("好的：f(n=3)。", True),
+        ("I do not know, so I call f(n=3).", True),
+        ("No answer yet: f(n=3).", True),
+        ('I look: {"name": "f", "arguments": {"n": 3}}.', True),
+        ("lookup(city='Oslo').", True),
+        ("No need to call f(n=3).", False),
+        ("I won't call f(n=3)", False),
+        ("Without f(n=3).", False),
+        ("No hace falta llamar a f(n=3).", False),
+        ("Should I call f(n=3)?", False),
+        ("The value is f(3).", False),
+        ("See docs for open(path, mode='r').", False),
+    ],
+)
+def test_a_call_may_end_a_sentence_that_does_not_deny_the_call(text: str, calls: bool) -> None:
+    due = _reference([("f", {"n": 3})])
+    assert _verify(text, []).failure is (Failure.FORMAT if calls else None)
+    assert _verify(text, due).failure is (Failure.FORMAT if calls else Failure.NO_ANSWER)
+
+
 def test_prose_and_a_call_of_a_function_that_no_row_describes() -> None:
     text = "I look it up: lookup(city='Paris')"
     assert _verify(text, [], {}).failure is Failure.FORMAT

@@ -13,6 +13,7 @@ from typing import Any
 
 from rewardkit.verifiers.json_schema import refused_number, unique_keys
 from rewardkit.verifiers.reading import fenced_block
+from rewardkit.verifiers.stated import LONGEST_SENTENCE, language_of, load_language
 
 LONGEST_PYTHONIC = 100_000
 """Characters of a text that is read as Python's calls."""
@@ -421,7 +422,8 @@ _START = re.compile(
     |(?<![\w.])(?<![\w.-]-)(?P<name>[A-Za-z_][\w.-]*+)(?:(?P<python>\()|\s*(?=\{\s*["}]))""",
     re.VERBOSE,
 )
-_LINE_END = re.compile(r"(?:[\])}`;,*\t ]|</[^<>\s]{1,40}>)*(?=\n|\Z)")
+_LINE_END = re.compile(r"(?:[\])}`\"'”’»;,.!。！*\t ]|</[^<>\s]{1,40}>)*(?=\n|\Z)")
+_CLAUSE_END = re.compile(r"[.,;:!?。，：；！？\n]")
 _REACT = re.compile(
     r"^[ \t*]{0,8}Action[ \t*]{0,8}:[ \t*`]{0,8}[\w.-]{1,100}+[ \t*`]{0,8}\n"
     r"[ \t*]{0,8}Action Input",
@@ -445,9 +447,16 @@ def _unread_call(text: str, columns: Columns) -> str:
             end = _python_call_end(text, start, is_known=is_known)
         else:
             end = _object_end(text, _after(_SPACE, text, start.end())) if is_known else -1
-        if end >= 0 and _LINE_END.match(text, end):
+        if end >= 0 and _LINE_END.match(text, end) and not _is_denied(text[: start.start()]):
             return text[start.start() : end]
     return ""
+
+
+def _is_denied(before: str) -> bool:
+    """Whether the clause before a call denies the call: "No need to call f(n=3)"."""
+    clause = _CLAUSE_END.split(before[-LONGEST_SENTENCE:])[-1]
+    language = language_of(clause) or load_language("en")
+    return language.negation.search(clause) is not None
 
 
 def _json_call_end(text: str, at: int, functions: Iterable[str]) -> int:
