@@ -24,7 +24,6 @@ class ByRow(Combination):
 
     @property
     def members(self) -> Mapping[str, Verifier]:
-        """The verifiers."""
         return {name: as_verifier(verifier) for name, verifier in self.verifiers.items()}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
@@ -40,7 +39,6 @@ class ByRow(Combination):
         return placed_text_to_read(text, thinking) if thinking else (text, 0)
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
-        """Return the verdict of the row's verifier."""
         for name, verdict in verdicts.items():
             read, at = self._read(self.members[name], text)
             return verdict.in_text(read, text, at)

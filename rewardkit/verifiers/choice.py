@@ -246,7 +246,6 @@ class Choice(Bounded):
     options: str = ""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         reference = _REFERENCE.fullmatch(sample.reference)
         if reference is None:
             return Verdict.unjudged(

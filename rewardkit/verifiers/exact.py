@@ -40,7 +40,6 @@ class Normalisation:
     white_space: bool = False
 
     def __call__(self, text: str) -> str:
-        """Return `text` in lower case, without punctuation, articles and runs of white space."""
         if self.case:
             text = text.lower()
         if self.punctuation:
@@ -82,7 +81,6 @@ def accepted_references(sample: Sample, aliases: str) -> list[str]:
 def _best_verdict(
     answer: str, sample: Sample, aliases: str, score: Callable[[str, str], float]
 ) -> Verdict:
-    """Return the verdict with the highest score of an answer against the accepted references."""
     try:
         references = [one for one in accepted_references(sample, aliases) if one.strip()]
     except ValueError as error:
@@ -132,7 +130,6 @@ class Exact(Verifier):
         return None if self.pattern else self(text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         return _best_verdict(self._answer(text), sample, self.aliases, self._equal)
 
     def _answer(self, text: str) -> str:
@@ -173,7 +170,6 @@ class F1(Bounded):
     aliases: str = ""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         return _best_verdict(stated_answer(text, self.reading), sample, self.aliases, token_f1)
 
 
@@ -210,7 +206,6 @@ class Regex(Verifier):
     ignore_case: bool = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         if not sample.reference.strip():
             return Verdict.unjudged("the reference is blank")
         try:

@@ -255,7 +255,6 @@ def _reasoning(lines: list[str]) -> tuple[str, ...]:
 
 
 def _left(listed: str) -> Table:
-    """Return the numbers of a list of numbers left, sorted."""
     return _table([item for item in re.split(r"[\s,;，、]+", listed.strip()) if item])
 
 
@@ -339,7 +338,6 @@ class Outcome(Bounded):
     thinking = "strip"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
@@ -375,7 +373,6 @@ class Process(Bounded):
     thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         numbers = four_numbers(sample)
         if numbers is None:
             return _unreadable(sample)
@@ -407,7 +404,6 @@ class Length(Bounded):
     k: float = 0.2
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         lines = len(read_reply(text).lines)
         if lines <= self.t:
             return Verdict.right()
@@ -438,13 +434,11 @@ def _unreadable(sample: Sample) -> Verdict:
 
 
 def _sides(final: str) -> list[Expression]:
-    """Return the final answer's expressions: one, or the sides of an equation."""
     text = ascii_operators(final).strip().strip("*`").strip().rstrip(".。")
     return [read_expression(side) for side in text.split("=", maxsplit=8)]
 
 
 def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
-    """Return what is wrong with the expression, or an empty text."""
     if tuple(sorted(sides[0].numbers)) != numbers:
         return f"it must use each of {', '.join(map(str, numbers))} exactly once"
     for side in sides:
@@ -480,7 +474,6 @@ def _correct_steps(steps: list[Step], numbers: tuple[int, ...]) -> list[bool]:
 
 
 def _remaining(tables: Iterable[Table], options: Iterable[Table]) -> set[Table]:
-    """Return what is left of the tables that hold the operands."""
     remaining = set()
     for table, operands in product(tables, options):
         left = Counter(table)

@@ -196,7 +196,6 @@ class Gsm8k(Bounded):
             raise ValueError("marker must not be empty; GSM8K's own is '####'")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         reference = reference_value(sample.reference, self.marker)
         if reference is None:
             return Verdict.unjudged(f"the reference {sample.reference[-80:]!r} isn't a number")
@@ -334,7 +333,6 @@ class Correctness(Bounded):
     by: Literal["string", "value"] = "string"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         if self.by == "value":
             return _BY_VALUE(text, sample)
         reference = reference_text(sample.reference)
@@ -354,7 +352,6 @@ class Int(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         answer = _answer(text)
         if not answer:
             return _without_answer(text)
@@ -375,7 +372,6 @@ class StrictFormat(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         body = text.removesuffix("\n")
         once = all(body.count(tag) == 1 for tag in _TAGS)
         if once and body.startswith(_OPENING) and body.endswith(_CLOSING):
@@ -398,7 +394,6 @@ class SoftFormat(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         start = closing = 0
         for junction in _JUNCTION.finditer(text):
             if closing < junction.end():
@@ -427,7 +422,6 @@ class XmlCount(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         earned = PER_TAG * sum(text.count(tag) == 1 for tag in _COUNTED)
         _, closed, trailing = text.rpartition(_CLOSING)
         if closed:
@@ -455,7 +449,6 @@ class AsPublished:
     """A part of `gsm8k_xml`."""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         answer = text.rpartition("<answer>")[2].partition("</answer>")[0].strip()
         _, marker, hashed = sample.reference.partition(DATA_MARKER)
         reference = (hashed.partition(DATA_MARKER)[0] if marker else sample.reference).strip()
@@ -523,7 +516,6 @@ def _without_answer(text: str) -> Verdict:
 
 
 def _malformed(text: str) -> Verdict:
-    """Return why the form is wrong: no answer, no reasoning before it, or another fault."""
     answer = _answer(text)
     if not answer:
         return _without_answer(text)

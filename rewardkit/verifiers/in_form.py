@@ -22,7 +22,6 @@ class AnswerBlockFormat(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         answer = (answer_block(text) or "").strip()
         if answer:
             return Verdict.right(answer=answer)
@@ -43,15 +42,12 @@ class InForm(Combination):
 
     @property
     def members(self) -> Mapping[str, Verifier]:
-        """The verifier of the answer."""
         return {"answer": as_verifier(self.answer)}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
-        """Return the text for `answer` if the form is right."""
         return {"answer": text} if self.form(text, sample).correct else {}
 
     def combine(self, text: str, sample: Sample, verdicts: Mapping[str, Verdict], /) -> Verdict:
-        """Return the verdict of `answer`, otherwise that of the form."""
         return verdicts["answer"] if verdicts else self.form(text, sample)
 
 
@@ -75,7 +71,6 @@ class ThinkBoxedFormat(Bounded):
     thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         tags = answer_tags(text)
         stated = boxes(text[tags[0].end() : tags[1].start()]) if tags else []
         if tags is None or not stated:

@@ -57,11 +57,9 @@ class JsonSchema(Verifier):
     form: Form = "json"
 
     def prepare(self) -> None:
-        """Import the engine."""
         _requirement("true")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         try:
             required = _requirement(_reference(sample))
         except (ValueError, RecursionError) as error:
@@ -78,7 +76,6 @@ class JsonSchema(Verifier):
         return Verdict.judged(flaw is None, answer=answer, message=flaw or "")
 
     def notes(self, sample: Sample, /) -> list[str]:
-        """Return a remark if a document that says nothing fulfils the reference."""
         try:
             required = _requirement(_reference(sample))
         except (ValueError, RecursionError):
@@ -93,7 +90,6 @@ class _Requirement:
     values: Mapping[str, object]
 
     def flaw(self, document: object) -> str | None:
-        """What is wrong with the document; None if nothing is."""
         for error in self.validator.iter_errors(document):
             where = "".join(f"/{key}" for key in error.instance_path)
             return f"{where or 'the document'}: {error.message}"[:300]
@@ -226,7 +222,6 @@ _LONGEST_KEYWORD = max(map(len, _KEYWORDS)) + 5
 
 
 def _answer(text: str, form: Form) -> str:
-    """The text of the document that a completion states."""
     answer = answer_block(text)
     languages = ("yaml", "yml") if form == "yaml" else (form,)
     return fenced_block(text if answer is None else answer, *languages).strip()

@@ -33,7 +33,6 @@ class MathVerify(Verifier):
         self(r"\boxed{\frac{1}{2}}", Sample("0.5"))
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         from math_verify import LatexExtractionConfig, parse, verify
 
         gold = sample.reference.strip()

@@ -307,7 +307,6 @@ class MotionAccuracy(Bounded):
     thinking = "whole"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on the coordinates between `[ANSWER]` and `[End]`."""
         reference = five_points(sample.reference)
         if reference is None:
             return _unreadable(sample.reference)
@@ -348,7 +347,6 @@ class MotionFormat(Bounded):
     analysis: Literal["figures", "form"] = "figures"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on the form; the reference only shows a point's dimensions."""
         dimensions, _ = five_points(sample.reference) or (1, [])
         tagged = blocks(text)
         analysis, answer = tagged or (section(text, TAGS[0]), section(text, TAGS[1]))
@@ -368,7 +366,6 @@ class MotionFormat(Bounded):
         )
 
     def _analysis_tenths(self, analysis: str, question: str, dimensions: int) -> int:
-        """Return the analysis's score in tenths, 0 to 3."""
         steps = has_steps(analysis)
         if self.analysis == "form":
             has_differences = len(read_differences(analysis, dimensions)) == DIFFERENCES
@@ -386,7 +383,6 @@ class MotionFlexible(Bounded):
     """Ignore the form: five points in the answer's block, else the last five anywhere."""
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return a verdict that is right if the mean absolute error is below 0.2."""
         reference = five_points(sample.reference)
         if reference is None:
             return _unreadable(sample.reference)

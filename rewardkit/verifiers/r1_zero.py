@@ -38,7 +38,6 @@ class R1ZeroFormat(Bounded):
     needs_reference = False
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`; the reference isn't read."""
         thinking, answer = _blocks(text)
         if thinking and answer:
             return Verdict.right(answer=answer)
@@ -61,7 +60,6 @@ class R1Zero(Verifier):
         return _math().quick(text, sample)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict, with the symbolic engine if nothing cheaper decides it."""
         if not all(_blocks(text)):
             return _malformed(text)
         return _math()(text, sample)
@@ -85,7 +83,6 @@ def _blocks(text: str) -> tuple[str, str]:
 
 
 def _malformed(text: str) -> Verdict:
-    """Return why the format is wrong: no answer, no thinking before it, or another fault."""
     block = answer_block(text)
     answer = loose_answer(text) if block is None else block.strip()
     if not answer:

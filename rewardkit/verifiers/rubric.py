@@ -85,12 +85,10 @@ class Rubric(Combination):
         return sum(self.weights[name] * scores[name] for name in paying)
 
     def _holding(self, scores: Mapping[str, float]) -> set[str]:
-        """The parts that hold."""
         return {name for name, score in scores.items() if score >= self.thresholds.get(name, 1.0)}
 
     @property
     def members(self) -> Mapping[str, Verifier]:
-        """The parts."""
         return {name: as_verifier(part) for name, part in self.parts.items()}
 
     def texts_for(self, text: str, sample: Sample, /) -> Mapping[str, str]:
@@ -110,7 +108,6 @@ class Rubric(Combination):
         return replace(self._decided(parts, scores), score=score, parts=scores, spans=spans)
 
     def _decided(self, parts: Mapping[str, Verdict], scores: Mapping[str, float]) -> Verdict:
-        """The verdict that says whether the completion is right, and why not."""
         holding = self._holding(scores)
         failing = [name for name in (*self.gate, *self.all) if name not in holding]
         if not (failing or holding.intersection(self.any)):
@@ -123,7 +120,6 @@ class Rubric(Combination):
         return Verdict.right(answer=parts[right].answer)
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the combined verdict on `text`."""
         *_, verdict = self.stages(text, sample)
         return verdict
 

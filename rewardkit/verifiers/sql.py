@@ -87,7 +87,6 @@ class Sql(Verifier):
             raise ValueError(f"databases: there is no folder {self.databases!r}")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         read = _read_by_spider if self.rules == "spider" else str
         try:
             sources = _sources(sample.columns, self.databases)
@@ -196,7 +195,6 @@ def _in_order(rows: list[Row], groups: list[_Group]) -> bool:
 
 
 def _query(text: str) -> str:
-    """The query that a completion states, without a final semicolon."""
     answer = answer_block(text)
     query = fenced_block(text if answer is None else answer, *DIALECTS)
     return query.strip().rstrip(";").rstrip()
@@ -307,7 +305,6 @@ class _Authoriser:
         self._virtual: tuple[str, ...] = ()
 
     def __call__(self, action: int, *names: str | None) -> int:
-        """SQLite's answer to what a statement is about to do."""
         first, second = (name or "" for name in names[:2])
         if self._allows(action, first, second):
             self.reads |= action == sqlite3.SQLITE_READ and first not in _NO_TABLES
@@ -356,7 +353,6 @@ class _Database:
             self._build(source.schema)
 
     def _build(self, schema: str) -> None:
-        """Run the statements of a schema. ValueError if one can't be run."""
         self._authoriser.is_building = True
         try:
             with self._limited():
@@ -411,7 +407,6 @@ def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
 
 @lru_cache(maxsize=256)
 def _expected(source: _Source, query: str) -> _Expected:
-    """The reference's result."""
     query = _COMMENT.sub(lambda token: token["text"] or " ", query).strip().rstrip(";").rstrip()
     try:
         result = _open(source).result(query, ROWS)

@@ -141,7 +141,6 @@ class Language:
 
 @functools.cache
 def _tables() -> dict[str, dict[str, list[str]]]:
-    """The tables of all languages by their code."""
     return tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
 
 
@@ -263,7 +262,6 @@ class _Statements:
         """The language of that sentence."""
 
     def last(self, *, at_end: bool) -> str | None:
-        """Return the answer that stands at the end."""
         expected = [language for language in (self.language, load_language("en")) if language]
         for start, end in self.sentences:
             known = self.spoken or end == len(self.masked)  # the last sentence may be in another
@@ -561,7 +559,6 @@ def standing_boxes(text: str) -> list[str]:
 
 
 def _takes_back(between: str) -> bool:
-    """Whether the words between two boxes take back the first."""
     between = between[-LAST_PART:]
     language = language_of(between) or load_language("en")
     return bool(language.retraction.search(between)) and not _STILL.search(between)

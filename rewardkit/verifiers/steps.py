@@ -319,7 +319,6 @@ class Steps(Bounded):
     reading: Reading = "hash"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         statements = read_statements(text)
         wrong = [statement for statement in statements if not statement.holds]
         answer = None

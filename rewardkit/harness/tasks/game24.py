@@ -219,7 +219,6 @@ def _solution(sample: Sample) -> str:
 
 
 def _expression(sample: Sample) -> str:
-    """The expression in the row, or that of the solver's solution."""
     return str(sample.columns.get("expression") or _solve(sample).expression)
 
 
@@ -285,7 +284,6 @@ def _outcomes(judged: Sequence[CompletionRow]) -> Table:
 
 
 def _token_lengths(judged: Sequence[CompletionRow]) -> Iterator[Plot]:
-    """Count the completions in 20 equal ranges of length, by outcome."""
     lengths = [
         (row.completion_tokens, length_bucket(kind_of(row)))
         for row in judged

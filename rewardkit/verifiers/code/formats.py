@@ -82,7 +82,6 @@ class Suite:
 
     @property
     def function(self) -> str:
-        """The name of the function or the method."""
         return self.entry_point.rpartition(".")[2]
 
     def describe(self) -> str:
@@ -144,7 +143,6 @@ def before_function(stub: str, function: str) -> str:
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value that a reference holds, or the text."""
     try:
         return _loaded(text)
     except (ValueError, RecursionError):
@@ -163,7 +161,6 @@ def _integer(digits: str) -> int:
 
 
 def _shape(value: Any, columns: Mapping[str, object]) -> Format:
-    """The format of tests, by their shape. ValueError for any other."""
     if "private_test_cases" in columns and "public_test_cases" in columns:
         return "livecodebench"
     if isinstance(value, Mapping):
@@ -200,7 +197,6 @@ def _stdin(given: Any, expected: Any) -> Case:
 
 
 def _joined(value: Any) -> str:
-    """A text; a list holds its lines."""
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -94,7 +94,6 @@ class Code(Verifier):
     commands: Mapping[str, Sequence[str]] = field(default_factory=lambda: COMMANDS)
 
     def __post_init__(self) -> None:
-        """Refuse values out of range, and parameters that others leave without effect."""
         if self.language != "python" and self.language not in self.commands:
             raise UnknownName.among("language in `commands`", self.language, self.commands)
         own_way = "compares in its own way"
@@ -133,7 +132,6 @@ class Code(Verifier):
             raise UsageError(str(error)) from error
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on one completion."""
         return self.judge_batch([(text, sample)])[0]
 
     def judge_batch(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
@@ -193,7 +191,6 @@ class Code(Verifier):
         ]
 
     def _tests(self, sample: Sample) -> Suite | Verdict:
-        """The tests of a sample; an unjudged verdict if they can't be read."""
         try:
             tests = read_tests(sample, self.tests)
         except ValueError as error:
@@ -323,7 +320,6 @@ class CodeOutput(Bounded):
     reading: Reading = "strict"
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         if not sample.reference.strip():
             return Verdict.unjudged("the reference is blank")
         blocks = [block for _, block in fenced_blocks(text)] if answer_block(text) is None else []

@@ -53,11 +53,9 @@ class Instructions(Verifier):
             raise MissingExtra.needing("langdetect", "ifeval", "rules='published'")
 
     def prepare(self) -> None:
-        """Load the languages."""
         (published_language if self.rules == "published" else language)("This is English.")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         try:
             asked = _asked(sample)
         except ValueError as error:
@@ -71,7 +69,6 @@ class Instructions(Verifier):
         return self._verdict(dict(zip(names, followed, strict=True)), paid)
 
     def _pays(self, name: str, arguments: Arguments) -> bool:
-        """Whether to follow an instruction pays."""
         return self.vacuous == "paid" or not getattr(KINDS[name], self.rules)("", **arguments)
 
     def _followed(self, text: str, name: str, arguments: Arguments) -> bool:
@@ -102,7 +99,6 @@ def _is_visible(text: str) -> bool:
 
 
 def _asked(sample: Sample) -> list[Instruction]:
-    """The instructions of a row. ValueError if it has none that can be read."""
     found = [_instruction(name, given) for name, given in _named(sample)]
     if not found:
         raise ValueError("there are none")

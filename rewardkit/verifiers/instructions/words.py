@@ -56,7 +56,6 @@ def _ends(text: str, following: str, more: frozenset[str]) -> bool:
 
 
 def _ends_between(token: str, after: str, more: frozenset[str]) -> bool:
-    """Whether a sentence ends between two tokens."""
     if not token.endswith(".") or token == ".":
         return token in ("?", "!", ".")
     word = token.rstrip(".").lower()

@@ -90,7 +90,6 @@ class Form:
     """Whether the prompt is a user's message, or the start of a text."""
 
     def prompt(self, shown: Comparison) -> str:
-        """The prompt."""
         return self.template.format(
             question=shown.question, reference=shown.reference, answer=shown.answer
         )
@@ -186,7 +185,6 @@ class Judge(Verifier):
         return self.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`. Raises Unavailable where the model gives none."""
         verdict = self.judge_batch([(text, sample)])[0]
         if verdict.score is None:
             raise Unavailable(verdict.message)
@@ -229,7 +227,6 @@ SAME = "the judge says: the same"
 
 
 def _verdict(outcome: bool | str | None, answer: str) -> Verdict:
-    """The verdict for an outcome of `_Asking.outcomes`."""
     if isinstance(outcome, Undecided):
         return Verdict.wrong(Failure.WRONG, answer=answer, message=outcome)
     if isinstance(outcome, str):
@@ -245,7 +242,6 @@ def _verdict(outcome: bool | str | None, answer: str) -> Verdict:
 
 @lru_cache(maxsize=16)
 def _client(judge: Judge) -> ServerClient:
-    """The client of a judge; it keeps how many requests the server takes at once."""
     with needs_extra("openai", "the verifier judge"):
         importlib.import_module("aiohttp")  # takes a second, before any budget starts
     if not judge.model:
@@ -275,8 +271,6 @@ Ballot = tuple[Comparison, int]
 
 
 class _Asking:
-    """The votes on one batch."""
-
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._form = FORMS[judge.prompt]
@@ -384,7 +378,6 @@ class _Asking:
             yield request.key, reply
 
     def _content(self, ballot: Ballot, sampling: Sampling) -> list[object]:
-        """What decides a reply, for the cache."""
         judge = self._judge
         prompt = self._form.prompt(ballot[0])
         limits = [sampling.temperature, sampling.max_tokens]

@@ -483,7 +483,6 @@ def _json_call_end(text: str, at: int, functions: Iterable[str]) -> int:
 
 
 def _object_end(text: str, at: int) -> int:
-    """Where a JSON object ends, or the text if it is damaged."""
     try:
         return json.JSONDecoder().raw_decode(text, at)[1]
     except ValueError:

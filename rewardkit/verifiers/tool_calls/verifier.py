@@ -64,7 +64,6 @@ class ToolCalls(Verifier):
             raise ValueError("rules='bfcl' compares texts in its own way; remove strings=")
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
-        """Return the verdict on `text`."""
         try:
             due = _due(sample, self.rules)
         except (ValueError, RecursionError) as error:
@@ -140,7 +139,6 @@ def _example(allowed: Sequence[Any]) -> Any:
 
 
 def _due(sample: Sample, rules: str) -> list[_Due]:
-    """The calls that a sample's reference asks for. ValueError if it can't be read."""
     functions = functions_in(sample.columns)
     due = [_described(one, functions) for one in _stated(sample.reference)]
     for one in due:
@@ -158,7 +156,6 @@ def _due(sample: Sample, rules: str) -> list[_Due]:
 
 @lru_cache(maxsize=64)
 def _stated(reference: str) -> list[_Due]:
-    """The calls in the text of a reference."""
     steps = STRICT_JSON.decode(reference)
     if isinstance(steps, Mapping):
         steps = [steps]
@@ -176,7 +173,6 @@ def _stated(reference: str) -> list[_Due]:
 
 
 def _calls_of_message(entry: object) -> Sequence[object]:
-    """The calls of a message in OpenAI's form; any other entry as it is."""
     if isinstance(entry, Mapping) and isinstance(entry.get("role"), str):
         calls = entry.get("tool_calls")
         return calls if isinstance(calls, list) else [entry]
@@ -210,7 +206,6 @@ def _pattern(value: Any) -> Any:
 
 
 def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
-    """A call that is due, with its function's description."""
     needed = {name for name, allowed in due.allowed.items() if "" not in allowed}
     name = next((name for name in functions if is_named(due.name, name)), due.name)
     if functions and name not in functions:
@@ -295,7 +290,6 @@ def _first_free(options: Sequence[Sequence[int]]) -> bool:
 
 
 def _all_placed(options: Sequence[Sequence[int]]) -> bool:
-    """Whether all can have a place of their own."""
     holders: dict[int, int] = {}
 
     def place(one: int, tried: set[int]) -> bool:

@@ -248,7 +248,6 @@ def _check(definition: TaskDefinition, source: str) -> None:
 
 
 def _check_mixed(verifier: VerifierSection, source: str) -> None:
-    """Check the parameters of a set with several verifiers."""
     for name, parameters in verifier.parameters.items():
         if not isinstance(parameters, Mapping):
             raise UsageError(

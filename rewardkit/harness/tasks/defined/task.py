@@ -375,7 +375,6 @@ class DefinedTask:
         )
 
     def _framed(self, reading: str) -> Verifier:
-        """The verifier for a style that wraps an answer, with its thinking, in a form."""
         section = self.definition.verifier
         if reading == "think_boxed":
             return InForm(ThinkBoxedFormat(), self.verifier("boxed"))
@@ -463,7 +462,6 @@ class DefinedTask:
 
     @cached_property
     def _reads_list(self) -> bool:
-        """Whether a list of references is one reference."""
         return reads_list(self.verifier())
 
     @property
@@ -474,11 +472,9 @@ class DefinedTask:
 
     @property
     def _style(self) -> str:
-        """The answer style of the task's own prompt."""
         return self._reads[0]
 
     def _written(self, answer: str, reading: str | None) -> str:
-        """The answer as it is written in this style."""
         return _FORMS.get(reading or self._style, "{}").replace("{}", answer)
 
     @cached_property

@@ -44,7 +44,6 @@ class Motion:
         return "accelerated" if self.acceleration else "uniform"
 
     def position(self, t: int) -> float:
-        """x_t."""
         return self.start + self.speed * t + self.acceleration * t * t / 2
 
     @property
@@ -65,7 +64,6 @@ class Oscillation:
     kind = "periodic"
 
     def position(self, t: int) -> float:
-        """x_t."""
         return self.start + self.amplitude * math.sin(2 * math.pi / self.period * t + self.phase)
 
     @property

@@ -53,7 +53,6 @@ RANGES = ("starts", *dict.fromkeys(name for names in OF_KIND.values() for name i
 
 
 def _solve(sample: Sample) -> tuple[str, str]:
-    """The steps by the method for the kind of motion, and the answer that they compute."""
     points, targets = five_points(sample.question), five_points(sample.reference)
     if points is None or targets is None or points[0] != targets[0]:
         raise DataError(
