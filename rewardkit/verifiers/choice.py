@@ -68,6 +68,7 @@ _ENDING = re.compile(
     r"|points\sto|settle\son|go\sfor)|[:=：→])\s{0,4}[*(\"'$]{0,4}"
     r"(?P<letter>[A-Z])[)\"'$*.!\s]{0,8}\Z"
 )
+_NONE: frozenset[str] = frozenset()
 _OPTION_TEXT = re.compile(r"(?<![A-Za-z])[A-J]\s?(?:[:=]\s?\S|[).]\s(?=[-$\\0-9]))")
 _CLOSING = re.compile(r"[\s*}>\]$]*(?:\\\))?")
 _LABEL_END = re.compile(r"[*}$\s]{0,3}[).:：、]")
@@ -112,16 +113,12 @@ def _whole(text: str) -> frozenset[str]:
     if language.announcement.search(text, 1):
         return _NONE
     doubted = language.refusal.search(text[end:]) or language.retraction.search(text[end:])
-    lists = _lists_options(text) or _SUBJECT_FIRST.match(text) or _IS_SUBJECT.match(text, end)
+    lists = (
+        len(_OPTION_TEXT.findall(text)) > 1
+        or _SUBJECT_FIRST.match(text)
+        or _IS_SUBJECT.match(text, end)
+    )
     return _NONE if lists or doubted else letters
-
-
-def _lists_options(line: str) -> bool:
-    """Whether a line says what several options are: A: 3, B: 4."""
-    return len(_OPTION_TEXT.findall(line)) > 1
-
-
-_NONE: frozenset[str] = frozenset()
 
 
 def _offered(text: str, start: int, end: int) -> Found | None:
@@ -150,26 +147,22 @@ def _offers(text: str, start: int) -> tuple[frozenset[str], int]:
         start = offer.end()
         listed = _LISTED.match(text, offer.end())
         offer = _OFFER.match(text, listed.end()) if listed else None
-        if listed and offer and not _continues(text, listed, offer):
-            break
+        if listed and offer:
+            is_joined = listed["word"] or listed["comma"]
+            subject, closed = (part.match(text, offer.end()) for part in (_SUBJECT, _CLOSED))
+            if subject if is_joined else not closed:  # a new remark
+                break
     return frozenset(letters), start
-
-
-def _continues(text: str, listed: re.Match[str], offer: re.Match[str]) -> bool:
-    """Return whether a further letter is offered, rather than the start of a new remark."""
-    if listed["word"] or listed["comma"]:
-        return _SUBJECT.match(text, offer.end()) is None
-    return _CLOSED.match(text, offer.end()) is not None
 
 
 def _from_lines(text: str) -> frozenset[str]:
     """Return the letter that the last or the first line offers without calling it the answer."""
     lines = [line for line in text.split("\n") if line.strip()]
-    if not lines or _lists_options(lines[-1][-300:]):
-        return frozenset()
+    last = lines[-1][-300:] if lines else ""
+    if not lines or len(_OPTION_TEXT.findall(last)) > 1:  # A: 3, B: 4
+        return _NONE
     labels = [label for label in map(_LABELLED.match, lines) if label]
     letters = frozenset((label["a"] or label["b"]).upper() for label in labels)
-    last = lines[-1][-300:]
     if len(letters) == 1 and (_LABELLED.match(lines[-1]) or _LABELLED.match(lines[0])):
         return letters | {more["letter"] for more in _MORE.finditer(last)}
     clause = last_clause(last)
@@ -253,33 +246,20 @@ class Choice(Bounded):
             )
         block = answer_block(text)
         answer = (text if block is None else block).strip()
-        stated = stated_letters(answer)
+        letters = stated_letters(answer)
         if self.reading == "lenient":
             column = sample.columns.get(self.options)
             letter = named_option(answer, column) if column else None
         else:
-            letter = _exact_letter(answer) if len(stated) < 2 else None
-        if letter:
+            bare = filter(_LETTER.fullmatch, (answer, *boxes(answer)[-1:]))
+            letter = next(bare, None) if len(letters) < 2 else None
+        if letter or (len(letters) == 1 and self.reading == "lenient"):
+            letter = letter or min(letters)
             return Verdict.judged(letter == reference[1].upper(), answer=letter)
-        return self._judge_stated(stated, reference[1].upper())
-
-    def _judge_stated(self, stated: frozenset[str], reference: str) -> Verdict:
-        answer = ", ".join(sorted(stated))
-        if not stated:
+        if not letters:
             return Verdict.wrong(Failure.NO_ANSWER, message="no option letter is stated")
+        listed = ", ".join(sorted(letters))
         if self.reading == "strict":
-            return Verdict.wrong(
-                Failure.FORMAT, answer=answer, message="the answer is not one bare letter"
-            )
-        if len(stated) > 1:
-            return Verdict.wrong(
-                Failure.WRONG, answer=answer, message="several letters are offered"
-            )
-        return Verdict.judged(answer == reference, answer=answer)
-
-
-def _exact_letter(answer: str) -> str | None:
-    if _LETTER.fullmatch(answer):
-        return answer
-    boxed = boxes(answer)
-    return boxed[-1] if boxed and _LETTER.fullmatch(boxed[-1]) else None
+            message = "the answer is not one bare letter"
+            return Verdict.wrong(Failure.FORMAT, answer=listed, message=message)
+        return Verdict.wrong(Failure.WRONG, answer=listed, message="several letters are offered")

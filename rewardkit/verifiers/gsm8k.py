@@ -85,37 +85,26 @@ def number_in(text: str) -> Value | None:
         return _fraction(fraction, text)
     if _HEDGE.search(text):
         return None
-    found = _scaled(text)
-    values = {value for _, value in found}
-    if len(values) != 1:
+    found = list(numbers(text))
+    if len({value for _, value in found}) != 1:
         return None
-    start = text.rfind(found[-1][0])
-    scale = _SCALE.match(text, end := start + len(found[-1][0]))
-    return None if denied(text, start, scale.end() if scale else end) else values.pop()
+    written, value = found[-1]
+    start = text.rfind(written)
+    scale = _SCALE.match(text, end := start + len(written))
+    if denied(text, start, scale.end() if scale else end):
+        return None
+    if scale is None or len(found) > 1:
+        return value
+    is_short = len(value.as_tuple().digits) <= LONGEST_RATIO
+    return _EXACT.multiply(value, _size(scale)) if is_short else None
 
 
-def equal(one: Value, other: Value) -> bool:
+def equal(value: Value, other: Value) -> bool:
     """Return whether two values are exactly the same number, in bounded time."""
-    if isinstance(one, Decimal) and isinstance(other, Decimal):
-        return one == other
-    ratios = [_ratio(one), _ratio(other)]
-    return None not in ratios and ratios[0] == ratios[1]
-
-
-def _scaled(text: str) -> list[tuple[str, Decimal | None]]:
-    stated = list(numbers(text))
-    if len(stated) == 1:
-        written, value = stated[0]
-        scale = _SCALE.match(text, text.find(written) + len(written))
-        if scale:
-            return [(written, _times(value, scale))]
-    return [(written, value) for written, value in stated]
-
-
-def _times(value: Decimal, scale: re.Match[str]) -> Decimal | None:
-    if len(value.as_tuple().digits) > LONGEST_RATIO:
-        return None
-    return _EXACT.multiply(value, _size(scale))
+    if isinstance(value, Decimal) and isinstance(other, Decimal):
+        return value == other
+    ratio = _ratio(value)
+    return ratio is not None and ratio == _ratio(other)
 
 
 def _size(scale: re.Match[str]) -> Decimal:
@@ -214,8 +203,7 @@ class Gsm8k(Bounded):
                 return _answer(text)
             case "boxed":
                 return _boxed(text)
-        forms = (_answer(text), _boxed(text), self._marked(text))
-        found = next((one for one in forms if one), None) or stated(text, _stated_number)
+        found = _answer(text) or _boxed(text) or self._marked(text) or stated(text, _stated_number)
         if found is None and NUMBER.fullmatch(bare := text.strip(" \n*$.'\"“”")):
             found = bare
         return last_stated_number(text) if found is None and self.reading == "lenient" else found
@@ -272,7 +260,12 @@ def reference_value(reference: str, marker: str = DATA_MARKER) -> Value | None:
 def last_stated_number(text: str) -> str | None:
     """Return the last number in `text` with the words that change it: "5 or 6", "2 million"."""
     last = last_number_match(text)
-    return _with_context(text, last) if last else None
+    if last is None:
+        return None
+    before = text[max(0, last.start() - 60) : last.start()].rpartition("\n")[2]
+    after = _FOLLOWS.match(text, last.end())
+    written = last.group().strip() + (after.group() if after else "")
+    return (before + written).strip() if _CHANGED_BEFORE.search(before) else written
 
 
 def loose_answer(text: str) -> str | None:
@@ -286,13 +279,6 @@ def in_another_form(stated: str | None, message: str) -> Verdict:
     if stated is None:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
     return Verdict.wrong(Failure.FORMAT, answer=stated, message=message)
-
-
-def _with_context(text: str, last: re.Match[str]) -> str:
-    before = text[max(0, last.start() - 60) : last.start()].rpartition("\n")[2]
-    after = _FOLLOWS.match(text, last.end())
-    written = last.group().strip() + (after.group() if after else "")
-    return (before + written).strip() if _CHANGED_BEFORE.search(before) else written
 
 
 def _boxed(text: str) -> str | None:

@@ -13,12 +13,11 @@ import functools
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rewardkit.verifiers.reading import answer_block, box_spans, last_match, unnested
+from rewardkit.verifiers.reading import after_marker, answer_block, box_spans, unnested
 
 Reading = Literal["strict", "lenient"]
 
@@ -67,35 +66,12 @@ Take = Callable[[str, int, int], Found | None]
 """Reads the value at the start of `text[start:end]`, a clause; None where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
 class Language:
     """The patterns of one language."""
 
-    marks: re.Pattern[str]
-    announcement: re.Pattern[str]
-    copula: re.Pattern[str]
-    filler: re.Pattern[str]
-    opening: re.Pattern[str]
-    it: re.Pattern[str]
-    verb: re.Pattern[str]
-    conclusion: re.Pattern[str]
-    check: re.Pattern[str]
-    lead: re.Pattern[str]
-    praise: re.Pattern[str]
-    condition: re.Pattern[str]
-    refusal: re.Pattern[str]
-    negation: re.Pattern[str]
-    change: re.Pattern[str]
-    retraction: re.Pattern[str]
-    contrast: re.Pattern[str]
-    reason: re.Pattern[str]
-    yes: re.Pattern[str]
-    clause: re.Pattern[str]
-
-    @classmethod
-    def from_table(cls, table: dict[str, list[str]], *, spaced: bool) -> Language:
+    def __init__(self, table: dict[str, list[str]], *, is_spaced: bool) -> None:
         """Compile a table; words of a language that is written with spaces match as wholes."""
-        edges = (r"(?<![\w'’])", r"(?!\w)") if spaced else ("", "")
+        edges = (r"(?<![\w'’])", r"(?!\w)") if is_spaced else ("", "")
 
         def words(*keys: str) -> str:
             joined = "|".join(word.replace(" ", r"\s+") for key in keys for word in table[key])
@@ -107,35 +83,36 @@ class Language:
 
         refusal = words("negation", "hedge", "bound")
         new_clause = words("because", "contrast")
-        comma = r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if spaced else "[,，、](?![0-9])"
-        return cls(
-            marks=compiled(words("announcement", "praise")),
-            announcement=compiled(words("announcement")),
-            copula=compiled(
-                rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
-                rf"|(?={_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
-            ),
-            filler=compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*"),
-            opening=compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*"),
-            it=compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}"),
-            verb=compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈"),
-            conclusion=compiled(rf"[\s*_]*{words('conclusion')}"),
-            check=compiled(rf"\W*{words('check')}"),
-            lead=compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*"),
-            praise=compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}"),
-            condition=compiled(words("condition")),
-            refusal=compiled(rf"{refusal}|[~≈≠<>≤≥]"),
-            negation=compiled(words("negation")),
-            change=compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]"),
-            retraction=compiled(words("retraction")),
-            contrast=compiled(words("contrast")),
-            reason=compiled(words("because", "reason")),
-            yes=compiled(rf"\W*{words('yes')}"),
-            clause=compiled(
-                rf"[;；]\s|\s[—–]\s|\s-\s(?=[^\W\d_]{{2}})|\s(?=\((?!\s*[-0-9{_MASK}]))|{comma}|(?<!\ball)(?<!thing),?\s+(?={new_clause})"
-                if spaced
-                else comma
-            ),
+        comma = (
+            r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if is_spaced else "[,，、](?![0-9])"
+        )
+        self.marks = compiled(words("announcement", "praise"))
+        self.announcement = compiled(words("announcement"))
+        self.copula = compiled(
+            rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
+            rf"|(?={_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
+        )
+        self.filler = compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*")
+        self.opening = compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*")
+        self.it = compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}")
+        self.verb = compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈")
+        self.conclusion = compiled(rf"[\s*_]*{words('conclusion')}")
+        self.check = compiled(rf"\W*{words('check')}")
+        self.lead = compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*")
+        self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
+        self.condition = compiled(words("condition"))
+        self.refusal = compiled(rf"{refusal}|[~≈≠<>≤≥]")
+        self.negation = compiled(words("negation"))
+        self.change = compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]")
+        self.retraction = compiled(words("retraction"))
+        self.contrast = compiled(words("contrast"))
+        self.reason = compiled(words("because", "reason"))
+        self.yes = compiled(rf"\W*{words('yes')}")
+        self.clause = compiled(
+            rf"[;；]\s|\s[—–]\s|\s-\s(?=[^\W\d_]{{2}})|\s(?=\((?!\s*[-0-9{_MASK}]))|{comma}"
+            rf"|(?<!\ball)(?<!thing),?\s+(?={new_clause})"
+            if is_spaced
+            else comma
         )
 
 
@@ -157,7 +134,7 @@ def _common() -> dict[str, frozenset[str]]:
 @functools.cache
 def load_language(code: str) -> Language:
     """The language with this code; its patterns are compiled once."""
-    return Language.from_table(_tables()[code], spaced=code not in ("zh", "ja", "ko"))
+    return Language(_tables()[code], is_spaced=code not in ("zh", "ja", "ko"))
 
 
 _SCRIPTS = {
@@ -265,9 +242,14 @@ class _Statements:
         expected = [language for language in (self.language, load_language("en")) if language]
         for start, end in self.sentences:
             known = self.spoken or end == len(self.masked)  # the last sentence may be in another
-            if known or any(one.marks.search(self.masked, start, end) for one in expected):
+            if known or any(
+                language.marks.search(self.masked, start, end) for language in expected
+            ):
                 self._read(self.language_at(start, end), start, end)
-        while len(self.sentences) > 1 and self._checks(*self.sentences[-1]):
+        while len(self.sentences) > 1:
+            language = self.language_at(*self.sentences[-1])
+            if language is None or not language.check.match(self.masked, *self.sentences[-1]):
+                break
             self.sentences.pop()
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
         # words alone replace no answer: "Every step was checked twice."
@@ -278,10 +260,6 @@ class _Statements:
         ):
             self.answer = self._at_end(start, end) or self.answer
         return self.answer
-
-    def _checks(self, start: int, end: int) -> bool:
-        language = self.language_at(start, end)
-        return language is not None and language.check.match(self.masked, start, end) is not None
 
     def language_at(self, start: int, end: int) -> Language | None:
         """The language of a sentence, else that of the whole text."""
@@ -423,7 +401,7 @@ class _Statements:
             return language.yes.match(self.masked, end) is not None
         if not rest.strip(_MARKS + ".!)。！"):
             return True
-        words = [self.word_at(one) for one in self.clause_starts(language, stop, end)]
+        words = [self.word_at(start) for start in self.clause_starts(language, stop, end)]
         if language.change.match(self.masked, words[0], end):
             return False
         return not any(language.retraction.match(self.masked, word, end) for word in words)
@@ -485,7 +463,7 @@ class _Statements:
                     return found
                 clause = self.masked[at:stop]
                 doubts = (language.refusal, language.retraction)
-                aside = not (_VALUE.search(clause) or any(one.search(clause) for one in doubts))
+                aside = not (_VALUE.search(clause) or any(doubt.search(clause) for doubt in doubts))
             if skipped or not aside or language.conclusion.match(self.masked, at, stop):
                 return None
         return None
@@ -552,16 +530,12 @@ def standing_boxes(text: str) -> list[str]:
                 continue
             if _DECIMAL.fullmatch(kept[-1]):
                 kept.pop()
-        if kept and _takes_back(between):
-            kept.clear()
+        if kept and not _STILL.search(between := between[-LAST_PART:]):
+            language = language_of(between) or load_language("en")
+            if language.retraction.search(between):
+                kept.clear()
         kept.append(content)
     return kept
-
-
-def _takes_back(between: str) -> bool:
-    between = between[-LAST_PART:]
-    language = language_of(between) or load_language("en")
-    return bool(language.retraction.search(between)) and not _STILL.search(between)
 
 
 def last_clause(text: str) -> str:
@@ -604,13 +578,10 @@ def stated_answer(text: str, reading: Reading = "strict") -> str:
         return boxed[-1].strip()
     if reading == "strict" or block is not None:
         return content.strip()
-    marker = last_match(_MARKER, content)
-    if marker is not None:
-        return content[marker.end() :].strip().partition("\n")[0].strip()
+    marked = after_marker(content, "####")
+    if marked is not None:
+        return marked
     return stated(content, _words) or content.strip().rpartition("\n")[2].strip()
-
-
-_MARKER = re.compile("####")
 
 
 _ARTICLES = re.compile(r"(?<![\w])(?:(?:the|an?)\s+)+\Z", re.IGNORECASE)
