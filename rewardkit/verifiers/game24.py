@@ -97,7 +97,7 @@ _RESTART = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SplitReply:
     """A completion's reasoning lines and the text of its final expression; None without one."""
 
     lines: tuple[str, ...]
@@ -150,7 +150,7 @@ def four_numbers(sample: Sample) -> tuple[int, ...] | None:
 
 
 @lru_cache(maxsize=4)  # the three parts of the rubric read the same completion
-def read_reply(text: str) -> Reply:
+def read_reply(text: str) -> SplitReply:
     r"""Split a completion into its reasoning and its final answer.
 
     The final answer is the last `<answer>` block, else the last box, else the text after `Answer:`
@@ -165,12 +165,14 @@ def read_reply(text: str) -> Reply:
         at, after = tags[0].start(), tags[1].end()
         working = ((0, text[:at]), (at, "\n"), (after, text[after:]))
         final = _inside(text[tags[0].end() : tags[1].start()])
-        return Reply(_reasoning(rest.split("\n")), final, working)
+        return SplitReply(_reasoning(rest.split("\n")), final, working)
     lines = text.split("\n")
     boxed = boxes(text)
     if boxed:
         at = max(index for index, line in enumerate(lines) if _BOX.search(line))
-        return Reply(_reasoning(lines[:at] + lines[at + 1 :]), boxed[-1], _without_box(text, boxed))
+        return SplitReply(
+            _reasoning(lines[:at] + lines[at + 1 :]), boxed[-1], _without_box(text, boxed)
+        )
     return _by_answer_line(lines)
 
 
@@ -213,10 +215,10 @@ def _sides_of(chain: str) -> tuple[str, ...]:
     return tuple(sides)
 
 
-def _by_answer_line(lines: list[str]) -> Reply:
+def _by_answer_line(lines: list[str]) -> SplitReply:
     answer_lines = [index for index, line in enumerate(lines) if _ANSWER_LINE.search(line)]
     if not answer_lines:
-        return Reply(_reasoning(lines), None, ((0, "\n".join(lines)),))
+        return SplitReply(_reasoning(lines), None, ((0, "\n".join(lines)),))
     start = end = answer_lines[-1]
     at = sum(len(line) + 1 for line in lines[:start])
     working, begun = [(0, "".join(f"{line}\n" for line in lines[:start]))], 0
@@ -231,7 +233,7 @@ def _by_answer_line(lines: list[str]) -> Reply:
     rest = lines[end + 1 :]
     after = at + sum(len(line) + 1 for line in lines[start : end + 1])
     working += [(after - 1, "".join(f"\n{line}" for line in rest))]
-    return Reply(_reasoning(lines[:start] + rest), final or None, tuple(working))
+    return SplitReply(_reasoning(lines[:start] + rest), final or None, tuple(working))
 
 
 def _without_box(text: str, boxed: list[str]) -> tuple[tuple[int, str], ...]:

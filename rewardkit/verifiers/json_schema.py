@@ -21,7 +21,7 @@ from rewardkit.verifiers.reading import answer_block, fenced_block
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-Form = Literal["json", "yaml", "toml"]
+DocumentForm = Literal["json", "yaml", "toml"]
 
 DEPTH = 500
 """How deeply a document may be nested."""
@@ -54,7 +54,7 @@ class JsonSchema(Verifier):
     needs_reference = False
     reference_columns = ("schema",)
 
-    form: Form = "json"
+    form: DocumentForm = "json"
 
     def prepare(self) -> None:
         _requirement("true")
@@ -221,7 +221,7 @@ def _check_keywords(schema: Any) -> None:
 _LONGEST_KEYWORD = max(map(len, _KEYWORDS)) + 5
 
 
-def _answer(text: str, form: Form) -> str:
+def _answer(text: str, form: DocumentForm) -> str:
     answer = answer_block(text)
     languages = ("yaml", "yml") if form == "yaml" else (form,)
     return fenced_block(text if answer is None else answer, *languages).strip()
@@ -238,7 +238,7 @@ def _read_yaml(text: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-_READERS: Mapping[Form, Callable[[str], Any]] = {
+_READERS: Mapping[DocumentForm, Callable[[str], Any]] = {
     "json": lambda text: json.loads(
         text, parse_float=Decimal, parse_constant=refused_number, object_pairs_hook=unique_keys
     ),
@@ -247,7 +247,7 @@ _READERS: Mapping[Form, Callable[[str], Any]] = {
 }
 
 
-def _read(text: str, form: Form) -> Any:
+def _read(text: str, form: DocumentForm) -> Any:
     """The one document that all of `text` is, as JSON's values. ValueError otherwise.
 
     A document has no more values than characters; only YAML's aliases of aliases make more.

@@ -180,7 +180,7 @@ _Group = tuple[list[Row], int]
 class _Expected(_Result):
     """The reference's result on one database, in groups of tied rows."""
 
-    source: _Source
+    source: _DatabaseSource
     groups: list[_Group]
     has_order: bool
 
@@ -214,7 +214,7 @@ def _sorted_by_spider(row: Row) -> Row:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _DatabaseSource:
     """What opens a database: a file as it was last changed, or the statements that build one."""
 
     path: str = ""
@@ -222,13 +222,13 @@ class _Source:
     schema: str = ""
 
 
-def _sources(columns: Mapping[str, object], folder: str) -> list[_Source]:
+def _sources(columns: Mapping[str, object], folder: str) -> list[_DatabaseSource]:
     """The databases of a row. ValueError or OSError if it has none, or a file outside `folder`."""
     paths, schemas = _texts(columns.get("database")), _texts(columns.get("schema"))
     if not (paths or schemas):
         raise ValueError("the row has neither a column 'database' nor a column 'schema'")
     files = [_file_source(file) for path in paths for file in _files(path, folder)]
-    return files + [_Source(schema=schema) for schema in schemas]
+    return files + [_DatabaseSource(schema=schema) for schema in schemas]
 
 
 def _texts(value: object) -> list[str]:
@@ -260,12 +260,12 @@ def _below(path: Path, allowed: Path) -> Path:
     return resolved
 
 
-def _file_source(file: Path) -> _Source:
+def _file_source(file: Path) -> _DatabaseSource:
     if not file.is_file():
         raise ValueError(f"there is no database {str(file)!r}")
     if (log := Path(f"{file}-wal")).exists() and log.stat().st_size:
         raise ValueError(f"{log} isn't written back; run: PRAGMA wal_checkpoint(TRUNCATE)")
-    return _Source(str(file), changed=file.stat().st_mtime_ns)
+    return _DatabaseSource(str(file), changed=file.stat().st_mtime_ns)
 
 
 _READING = frozenset(
@@ -333,7 +333,7 @@ class _Authoriser:
 class _Database:
     """A connection whose authoriser is set before anything of a row runs; values are bounded."""
 
-    def __init__(self, source: _Source) -> None:
+    def __init__(self, source: _DatabaseSource) -> None:
         self._lock = threading.Lock()  # a connection has one authoriser
         uri = f"file:{quote(source.path)}?mode=ro&immutable=1" if source.path else ":memory:"
         self._connection = sqlite3.connect(
@@ -406,7 +406,7 @@ def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
 
 
 @lru_cache(maxsize=256)
-def _expected(source: _Source, query: str) -> _Expected:
+def _expected(source: _DatabaseSource, query: str) -> _Expected:
     query = _COMMENT.sub(lambda token: token["text"] or " ", query).strip().rstrip(";").rstrip()
     try:
         result = _open(source).result(query, ROWS)
@@ -442,7 +442,7 @@ class _Clauses:
     limit: int
 
 
-def _groups(source: _Source, query: str, result: _Result) -> list[_Group]:
+def _groups(source: _DatabaseSource, query: str, result: _Result) -> list[_Group]:
     """The groups of tied rows of a reference's result, with those that its LIMIT leaves out.
 
     What the query orders by is a column of the result, or is run as a further column. Where that
@@ -464,7 +464,9 @@ def _groups(source: _Source, query: str, result: _Result) -> list[_Group]:
     return own
 
 
-def _tied(source: _Source, query: str, clauses: _Clauses, columns: list[str]) -> list[list[Row]]:
+def _tied(
+    source: _DatabaseSource, query: str, clauses: _Clauses, columns: list[str]
+) -> list[list[Row]]:
     """The rows of a query in groups that its order leaves tied. ValueError if it can't be told."""
     names = [name.lower() for name in columns]
     places: list[int] = []

@@ -22,7 +22,7 @@ from rewardkit import Failure, Sample, Verdict
 from rewardkit.endpoint import client
 from rewardkit.errors import Unavailable, UsageError
 from rewardkit.verifiers.judge.use import audited, take_judge_uses
-from rewardkit.verifiers.judge.verifier import FORMS, UNRELATED, Comparison, Judge, PromptName
+from rewardkit.verifiers.judge.verifier import FORMS, UNRELATED, Judge, JudgeInput, PromptName
 from tests.support.commands import run_command
 from tests.support.judge_server import Handler, JudgeServer, judging_server
 
@@ -184,15 +184,15 @@ def test_what_fools_a_judge_pays_nothing(name: PromptName) -> None:
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_an_answer_can_not_leave_its_fence(name: PromptName, text: str) -> None:
     form = FORMS[name]
-    plain = form.prompt(Comparison.of("5", SAMPLE))
-    prompt = form.prompt(Comparison.of(text, SAMPLE))
+    plain = form.prompt(JudgeInput.of("5", SAMPLE))
+    prompt = form.prompt(JudgeInput.of(text, SAMPLE))
     assert prompt.count("\n") == plain.count("\n")
     for marker in ('"""', "</candidate>", "<candidate>", "Answer End>\n", "### ", "<|im"):
         assert prompt.count(marker) == plain.count(marker)
 
 
 def test_long_texts_are_cut() -> None:
-    shown = Comparison.of("7" * 10**6, Sample("8" * 10**6, "9" * 10**6))
+    shown = JudgeInput.of("7" * 10**6, Sample("8" * 10**6, "9" * 10**6))
     assert [len(shown.question), len(shown.reference), len(shown.answer)] == [4001, 1001, 501]
 
 

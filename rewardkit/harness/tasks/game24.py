@@ -40,7 +40,7 @@ LARGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class Game24Solution:
     """One expression that equals 24, and its three steps `a op b = c (left: …)`."""
 
     expression: str
@@ -57,7 +57,7 @@ class Solution:
         return f"Answer: {self.expression} = {TARGET}"
 
 
-def solve(numbers: tuple[int, ...]) -> Solution | None:
+def solve(numbers: tuple[int, ...]) -> Game24Solution | None:
     """Find a solution that uses each number exactly once. None if there is none."""
     table = tuple(sorted((number, 1) for number in numbers))
     moves = moves_to_target(table)
@@ -71,7 +71,7 @@ def solve(numbers: tuple[int, ...]) -> Solution | None:
         parts = [terms.pop([value for value, _ in terms].index(value)) for value in (first, second)]
         terms.append((result, f"({parts[0][1]} {sign} {parts[1][1]})"))
         steps.append(_step(first, sign, second, result, [value for value, _ in terms]))
-    return Solution(terms[0][1][1:-1], tuple(steps))
+    return Game24Solution(terms[0][1][1:-1], tuple(steps))
 
 
 def hands() -> list[tuple[int, ...]]:
@@ -144,7 +144,7 @@ def search_steps(
     return [*lines, *solution.steps]
 
 
-def _solved(numbers: tuple[int, ...]) -> Solution:
+def _solved(numbers: tuple[int, ...]) -> Game24Solution:
     solution = solve(numbers)
     if solution is None:
         raise ValueError(f"{' '.join(map(str, numbers))} can't make {TARGET}")
@@ -205,7 +205,7 @@ def _numbers(sample: Sample, place: str = "") -> tuple[int, ...]:
     return numbers
 
 
-def _solve(sample: Sample) -> Solution:
+def _solve(sample: Sample) -> Game24Solution:
     solution = solve(_numbers(sample))
     if solution is None:
         raise DataError(f"the hand {sample.reference} has no solution")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from rewardkit.errors import UsageError
 
-Comparison = Literal["lines", "exact", "tokens", "float", "unordered", "livecodebench"]
+OutputComparison = Literal["lines", "exact", "tokens", "float", "unordered", "livecodebench"]
 """How outputs are compared; LiveCodeBench's is `lines`, but numbers of equal value, or within the
 tolerance, are equal."""
 
@@ -25,7 +25,9 @@ LONGEST_KEY = 1000
 """Bits of an integer that may be a key of JSON."""
 
 
-def equal_outputs(output: str, expected: str, comparison: Comparison, tolerance: float) -> bool:
+def equal_outputs(
+    output: str, expected: str, comparison: OutputComparison, tolerance: float
+) -> bool:
     """Return whether a program printed what a test expects.
 
     >>> equal_outputs("1.0 2\\n", "1 2.0000001", "float", 1e-6)
@@ -81,7 +83,7 @@ def _close(one: float, other: float, tolerance: float) -> bool:
         return False
 
 
-def equal_values(value: Any, expected: Any, comparison: Comparison, tolerance: float) -> bool:
+def equal_values(value: Any, expected: Any, comparison: OutputComparison, tolerance: float) -> bool:
     """Return whether a function's result is what a test expects; both are plain values.
 
     Tuples are equal to lists, and keys that are numbers to their texts, because tests come as JSON,

@@ -25,7 +25,7 @@ from rewardkit.verifiers.code.scripts import (
     with_pytest,
 )
 
-Format = Literal[
+SuiteFormat = Literal[
     "", "livecodebench", "apps", "primeintellect", "open-r1", "asserts", "humaneval", "pytest"
 ]
 """The names of formats; "" tells them apart by their shape. TACO is `apps`; MBPP's and AceCode's
@@ -94,7 +94,7 @@ class Suite:
         return f"{len(self.cases)} {kinds[self.kind]}, {self.language}"
 
 
-def read_tests(sample: Sample, named: Format = "") -> Suite:
+def read_tests(sample: Sample, named: SuiteFormat = "") -> Suite:
     """Return a sample's tests. ValueError if its reference holds none in this format."""
     columns = sample.columns
     try:
@@ -160,7 +160,7 @@ def _integer(digits: str) -> int:
     return int(Decimal(digits)) if LONG_NUMBER.search(digits) else int(digits)
 
 
-def _shape(value: Any, columns: Mapping[str, object]) -> Format:
+def _shape(value: Any, columns: Mapping[str, object]) -> SuiteFormat:
     if "private_test_cases" in columns and "public_test_cases" in columns:
         return "livecodebench"
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from typing import Any
 from rewardkit.confinement import Jail, Outcome
 from rewardkit.records import Failure
 from rewardkit.verifiers.code.comparison import (
-    Comparison,
+    OutputComparison,
     equal_outputs,
     equal_values,
     load_checker,
@@ -109,7 +109,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Fault:
     """Why a test doesn't pass. `failure` is None if no program is to blame."""
 
     failure: Failure | None
@@ -127,7 +127,7 @@ def _short(text: str) -> str:
     return line if len(line) <= LONGEST_SHOWN else f"{line[:half]} … {line[-half:]}"
 
 
-Runner = Callable[[Case], Finding | None]
+Runner = Callable[[Case], Fault | None]
 """Gives what is wrong with a program in a test; None if it passes."""
 
 
@@ -135,11 +135,11 @@ Runner = Callable[[Case], Finding | None]
 class Rules:
     """How outputs are compared."""
 
-    comparison: Comparison
+    comparison: OutputComparison
     tolerance: float
     checker: str
 
-    def printed(self, outcome: Outcome, case: Case) -> Finding | None:
+    def printed(self, outcome: Outcome, case: Case) -> Fault | None:
         """Compare what a program printed; one that raises or exits with a status is wrong."""
         expected, output = case.expected[0], outcome.stdout.decode(errors="replace")
         lenient = self.comparison == "livecodebench"
@@ -152,9 +152,9 @@ class Rules:
         else:
             same = equal_outputs(output, expected, self.comparison, self.tolerance)
         sides = (("input", case.given), ("expected", expected), ("output", output))
-        return None if same else Finding(Failure.WRONG, "the output differs", sides)
+        return None if same else Fault(Failure.WRONG, "the output differs", sides)
 
-    def returned(self, outcome: Outcome, case: Case) -> Finding | None:
+    def returned(self, outcome: Outcome, case: Case) -> Fault | None:
         """Compare what a function returned."""
         if outcome.ended == "returned" and any(
             equal_values(outcome.value, one, self.comparison, self.tolerance)
@@ -165,7 +165,7 @@ class Rules:
         if outcome.ended != "returned":
             return failed(outcome, given, expected)
         sides = (given, expected, ("output", _repr(outcome.value)))
-        return Finding(Failure.WRONG, "the result differs", sides)
+        return Fault(Failure.WRONG, "the result differs", sides)
 
 
 def _repr(value: Any) -> str:
@@ -175,7 +175,7 @@ def _repr(value: Any) -> str:
         return "a very long number"
 
 
-def failed(outcome: Outcome, *sides: tuple[str, str]) -> Finding:
+def failed(outcome: Outcome, *sides: tuple[str, str]) -> Fault:
     """Return why a program that gave no result is wrong."""
     failure = Failure.TIMEOUT if outcome.ended == "timeout" else Failure.WRONG
     stderr = outcome.stderr.decode(errors="replace")
@@ -185,7 +185,7 @@ def failed(outcome: Outcome, *sides: tuple[str, str]) -> Finding:
     reason = f"{statement[-1]}: {error}" if statement else error
     if outcome.ended == "opaque":
         reason = f"it returned what can't be compared: {outcome.value}"
-    return Finding(failure, _short(_ENDS.get(outcome.ended, reason)), sides)
+    return Fault(failure, _short(_ENDS.get(outcome.ended, reason)), sides)
 
 
 _STATEMENT = re.compile(r'^  File "tests\.py".*\n    (\S.*)$', re.MULTILINE)
@@ -211,7 +211,7 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
     if has_class and tests.function:
         source += METHOD.format(tests.function)
 
-    def check(case: Case) -> Finding | None:
+    def check(case: Case) -> Fault | None:
         if in_process:
             return tested(jail.check_in_process(case.given, source), in_process)
         return tested(jail.check(case.given, source, case.expected), in_process)
@@ -223,7 +223,7 @@ METHOD = "\n\ndef {0}(*values, **named):\n    return Solution().{0}(*values, **n
 """Calls a method of LeetCode's class as a function."""
 
 
-def tested(outcome: Outcome, in_process: bool) -> Finding | None:
+def tested(outcome: Outcome, in_process: bool) -> Fault | None:
     """Return why a test program fails; None if all of it ran.
 
     No program is to blame where the tests can't import a module: the program, in another process,
@@ -234,15 +234,15 @@ def tested(outcome: Outcome, in_process: bool) -> Finding | None:
     if in_process:  # the program may have reported anything
         return failed(outcome)
     if outcome.ended == "opaque":
-        return Finding(None, "the tests pass an object that can't cross; set in_process")
+        return Fault(None, "the tests pass an object that can't cross; set in_process")
     if outcome.ended == "missing":
-        return Finding(None, f"the tests themselves fail: {outcome.value}")
+        return Fault(None, f"the tests themselves fail: {outcome.value}")
     return failed(outcome)
 
 
 def built(
     jail: Jail, program: str, build: Sequence[str], execute: Sequence[str], rules: Rules
-) -> Runner | Finding:
+) -> Runner | Fault:
     """Return what runs a program in another language; a finding if it doesn't compile."""
     places = {"{src}": "program.cpp", "{out}": "./program"}
     build, execute = ([places.get(one, one) for one in command] for command in (build, execute))
@@ -252,5 +252,5 @@ def built(
     if (outcome.ended, outcome.status) not in (("exit", 0), ("completed", 0)):
         lines = outcome.stderr.decode(errors="replace").splitlines()
         error = next((line for line in lines if "error" in line), outcome.ended)
-        return Finding(Failure.WRONG, f"it doesn't compile: {_short(error)}")
+        return Fault(Failure.WRONG, f"it doesn't compile: {_short(error)}")
     return lambda case: rules.printed(jail.execute(execute, case.given.encode()), case)

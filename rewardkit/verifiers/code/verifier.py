@@ -17,10 +17,10 @@ from rewardkit.confinement import TOOLCHAIN, Allowance, Budget, Jail, Opaque, ch
 from rewardkit.errors import ConfinementError, UnknownName, UsageError
 from rewardkit.protocols import Bounded, Verifier
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.code.comparison import Comparison, equal_outputs, load_checker
-from rewardkit.verifiers.code.formats import Format, Suite, read_tests
+from rewardkit.verifiers.code.comparison import OutputComparison, equal_outputs, load_checker
+from rewardkit.verifiers.code.formats import Suite, SuiteFormat, read_tests
 from rewardkit.verifiers.code.runner import (
-    Finding,
+    Fault,
     Rules,
     Runner,
     built,
@@ -77,9 +77,9 @@ class Code(Verifier):
     reference_columns = TESTS_COLUMNS
     set_by_caller = ("isolation", "commands", "checker")
 
-    tests: Format = ""
+    tests: SuiteFormat = ""
     language: str = "python"
-    compare: Comparison = "lines"
+    compare: OutputComparison = "lines"
     tolerance: float | None = None
     checker: str = ""
     rules: Literal["", "livecodebench"] = ""
@@ -261,7 +261,7 @@ class Code(Verifier):
         except Opaque as error:
             return Verdict.unjudged(f"a test's arguments can't be passed: {error}", answer=program)
 
-    def _findings(self, jail: Jail, program: str, tests: Suite) -> list[Finding | None]:
+    def _findings(self, jail: Jail, program: str, tests: Suite) -> list[Fault | None]:
         """What is wrong in each test that ran, in order; None for a test that passes."""
         comparison = "livecodebench" if self.rules else self.compare
         usual = 0.0 if self.rules else 1e-6
@@ -269,12 +269,12 @@ class Code(Verifier):
         rules = Rules(comparison, tolerance, self.checker)
         if tests.language != "python":
             build, execute = (shlex.split(one) for one in self.commands[tests.language])
-            runner: Runner | Finding = built(jail, program, build, execute, rules)
+            runner: Runner | Fault = built(jail, program, build, execute, rules)
         else:
             runner = python_runner(jail, program, tests, rules, self.in_process)
-        if isinstance(runner, Finding):
+        if isinstance(runner, Fault):
             return [runner]
-        findings: list[Finding | None] = []
+        findings: list[Fault | None] = []
         for case in tests.cases[: self.max_tests or None]:
             finding = runner(case)
             findings.append(finding)
@@ -283,7 +283,7 @@ class Code(Verifier):
         return findings
 
     def _verdict(
-        self, program: str, tests: Suite, findings: Sequence[Finding | None], jail: Jail
+        self, program: str, tests: Suite, findings: Sequence[Fault | None], jail: Jail
     ) -> Verdict:
         count = len(tests.cases[: self.max_tests or None])
         level = "not confined" if jail.isolation == "none" else jail.isolation

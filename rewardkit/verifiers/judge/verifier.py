@@ -53,7 +53,7 @@ _FENCES = re.compile(r'"{2,}|`{2,}|#{2,}|<(?=[|/｜A-Za-z])|\[/?INST')
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class JudgeInput:
     """What a judge is shown."""
 
     question: str
@@ -61,7 +61,7 @@ class Comparison:
     answer: str
 
     @classmethod
-    def of(cls, answer: str, sample: Sample) -> Comparison:
+    def of(cls, answer: str, sample: Sample) -> JudgeInput:
         """The comparison of an extracted answer with a sample's references."""
         question = sample.question or question_in(sample.columns)
         return cls(
@@ -89,7 +89,7 @@ class Form:
     chat: bool = True
     """Whether the prompt is a user's message, or the start of a text."""
 
-    def prompt(self, shown: Comparison) -> str:
+    def prompt(self, shown: JudgeInput) -> str:
         return self.template.format(
             question=shown.question, reference=shown.reference, answer=shown.answer
         )
@@ -203,7 +203,7 @@ class Judge(Verifier):
 
         UsageError where the server refuses every request, such as for its key.
         """
-        shown = [Comparison.of(answer, sample) for answer, sample in items]
+        shown = [JudgeInput.of(answer, sample) for answer, sample in items]
         judgeable = list(dict.fromkeys(one for one in shown if one.reference))
         outcomes = _Asking(self).outcomes(judgeable) if judgeable else {}
         return [
@@ -266,7 +266,7 @@ def _client(judge: Judge) -> ServerClient:
     )
 
 
-Ballot = tuple[Comparison, int]
+Ballot = tuple[JudgeInput, int]
 """A comparison, and the seed of one vote on it."""
 
 
@@ -280,11 +280,11 @@ class _Asking:
         self._share = SHARE_OF_VOTES
         self._has_decided = False
 
-    def outcomes(self, comparisons: Sequence[Comparison]) -> dict[Comparison, bool | str | None]:
+    def outcomes(self, comparisons: Sequence[JudgeInput]) -> dict[JudgeInput, bool | str | None]:
         """Whether the answers are the same; why nothing says so; None if they are like any text."""
         refusals = self._client.refusals
         with reply_cache() as cache:
-            decided: dict[Comparison, bool | str | None] = {
+            decided: dict[JudgeInput, bool | str | None] = {
                 **self._majorities(comparisons, self._judge.votes, cache)
             }
             same = [one for one, outcome in decided.items() if outcome is True]
@@ -313,12 +313,12 @@ class _Asking:
 
     def _decides_at_all(self, cache: ReplyCache) -> bool:
         """Whether the judge decides the plainest comparison."""
-        plain = (Comparison("What is 2 + 2?", "4", "4"), 0)
+        plain = (JudgeInput("What is 2 + 2?", "4", "4"), 0)
         return isinstance(self._votes([plain], Sampling(), cache)[plain], bool)
 
     def _majorities(
-        self, comparisons: Sequence[Comparison], votes: int, cache: ReplyCache
-    ) -> dict[Comparison, bool | str]:
+        self, comparisons: Sequence[JudgeInput], votes: int, cache: ReplyCache
+    ) -> dict[JudgeInput, bool | str]:
         ballots = [(one, seed) for one in comparisons for seed in range(votes)]
         found = self._votes(ballots, Sampling(temperature=float(votes > 1)), cache)
         unclear = [ballot for ballot in ballots if found[ballot] is None]

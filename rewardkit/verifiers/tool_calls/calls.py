@@ -44,7 +44,7 @@ _SEPARATOR = re.compile(r"[\s;,]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call of a function."""
 
     name: str
@@ -56,7 +56,7 @@ class Call:
 
 
 Columns = Mapping[str, object]
-Read = Callable[[str, int, Columns], tuple[list[Call], int]]
+Read = Callable[[str, int, Columns], tuple[list[ToolCall], int]]
 """Reads the calls that start at a place of a text; also returns where they end."""
 
 
@@ -68,9 +68,9 @@ class Shape:
     read: Read
 
 
-def _json_shape(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+def _json_shape(text: str, at: int, columns: Columns) -> tuple[list[ToolCall], int]:
     """JSON documents: calls, or lists of calls."""
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     while text.startswith(("{", "["), at):
         document, end = STRICT_JSON.raw_decode(text, at)
         calls += _listed(document)
@@ -82,7 +82,7 @@ def _named_shape(header: str) -> Shape:
     """A header with the function's name, and its arguments as a JSON object."""
     pattern = re.compile(header)
 
-    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+    def read(text: str, at: int, columns: Columns) -> tuple[list[ToolCall], int]:
         named = pattern.match(text, at)
         assert named is not None  # the shape starts with it
         arguments, end = STRICT_JSON.raw_decode(text, named.end())
@@ -91,7 +91,7 @@ def _named_shape(header: str) -> Shape:
     return Shape(f"(?={re.sub('[?]P<name>', '?:', header)})", read)
 
 
-def _python_shape(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+def _python_shape(text: str, at: int, columns: Columns) -> tuple[list[ToolCall], int]:
     """Python's calls, up to the next marker."""
     boundary = _BOUNDARY.search(text, at)
     end = boundary.start() if boundary else len(text)
@@ -102,7 +102,7 @@ def _tags_shape(opening: str, parameter: str, value_end: str, closing: str) -> S
     """A tag with the function's name, and a tag for each argument with its value as text."""
     opens, parameters = re.compile(opening), re.compile(rf"\s*{parameter}")
 
-    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+    def read(text: str, at: int, columns: Columns) -> tuple[list[ToolCall], int]:
         opened = opens.match(text, at)
         closed = text.find(closing, opened.end()) if opened else -1
         if opened is None or closed < 0:
@@ -117,7 +117,7 @@ def _tags_shape(opening: str, parameter: str, value_end: str, closing: str) -> S
             (key, value if is_text else _typed(value, schemas.get(key, {})))
             for key, value, is_text in _tagged(body, parameters, value_end)
         ]
-        return [Call(name, unique_keys(pairs))], end
+        return [ToolCall(name, unique_keys(pairs))], end
 
     return Shape(f"(?={re.sub('[?]P<name>', '?:', opening)})", read)
 
@@ -168,7 +168,7 @@ def _gemma_shape(quote: str, closing: str) -> Shape:
     def as_json(match: re.Match[str]) -> str:
         return _ENCODER.encode(match["key"] if match["text"] is None else match["text"])
 
-    def read(text: str, at: int, columns: Columns) -> tuple[list[Call], int]:
+    def read(text: str, at: int, columns: Columns) -> tuple[list[ToolCall], int]:
         opened, end = opening.match(text, at), text.find(closing, at + 1)
         end = len(text) if end < 0 else end
         if opened is None:
@@ -191,7 +191,7 @@ PYTHON = Shape(r"(?=\[?\s*[A-Za-z_][\w.]*\()", _python_shape)
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class CallFormat:
     """How models write calls: what opens and closes them, as patterns, and their shape.
 
     Without `closes`, any text may follow.
@@ -204,21 +204,21 @@ class Format:
 
 
 FORMATS = (
-    Format("Hermes, Qwen, Granite 3.1 and 4", "<tool_call>", JSON, "</tool_call>"),
-    Format("MiniMax M1, Hunyuan, Jamba", "<tool_calls>", JSON, "</tool_calls>"),
-    Format("LongCat", "<longcat_tool_call>", JSON, "</longcat_tool_call>"),
-    Format("Mistral", r"\[TOOL_CALLS\]", JSON, r"\Z"),
-    Format("Mistral since Small 3.2", r"\[TOOL_CALLS\]", _named_shape(_MISTRAL), r"\Z"),
-    Format("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", PYTHON, r"<\|python_end\|>"),
-    Format("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", JSON, r"<\|python_end\|>"),
-    Format("LFM2", r"<\|tool_call_start\|>", PYTHON, r"<\|tool_call_end\|>"),
-    Format("Granite 3.0, Phi-4", r"<\|tool_call\|>", JSON, r"(?:<\|/tool_call\|>)?"),
-    Format("Granite 20B", "<function_call>", JSON, "(?:</function_call>)?"),
-    Format("Phi-4 mini", r"functools(?=\s*\[)", JSON),
-    Format("InternLM", r"<\|action_start\|>\s*<\|plugin\|>", JSON, r"<\|action_end\|>"),
-    Format("Command", r"<\|START_ACTION\|>", JSON, r"<\|END_ACTION\|>"),
-    Format("OLMo 3", "<function_calls>", PYTHON, "</function_calls>"),
-    Format(
+    CallFormat("Hermes, Qwen, Granite 3.1 and 4", "<tool_call>", JSON, "</tool_call>"),
+    CallFormat("MiniMax M1, Hunyuan, Jamba", "<tool_calls>", JSON, "</tool_calls>"),
+    CallFormat("LongCat", "<longcat_tool_call>", JSON, "</longcat_tool_call>"),
+    CallFormat("Mistral", r"\[TOOL_CALLS\]", JSON, r"\Z"),
+    CallFormat("Mistral since Small 3.2", r"\[TOOL_CALLS\]", _named_shape(_MISTRAL), r"\Z"),
+    CallFormat("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", PYTHON, r"<\|python_end\|>"),
+    CallFormat("Llama 3 and 4", r"<\|python_(?:tag|start)\|>", JSON, r"<\|python_end\|>"),
+    CallFormat("LFM2", r"<\|tool_call_start\|>", PYTHON, r"<\|tool_call_end\|>"),
+    CallFormat("Granite 3.0, Phi-4", r"<\|tool_call\|>", JSON, r"(?:<\|/tool_call\|>)?"),
+    CallFormat("Granite 20B", "<function_call>", JSON, "(?:</function_call>)?"),
+    CallFormat("Phi-4 mini", r"functools(?=\s*\[)", JSON),
+    CallFormat("InternLM", r"<\|action_start\|>\s*<\|plugin\|>", JSON, r"<\|action_end\|>"),
+    CallFormat("Command", r"<\|START_ACTION\|>", JSON, r"<\|END_ACTION\|>"),
+    CallFormat("OLMo 3", "<function_calls>", PYTHON, "</function_calls>"),
+    CallFormat(
         "Qwen3-Coder, Seed-OSS, Llama 3.1",
         r"(?:<(?:seed:)?tool_call>\s*)?(?=<function=)",
         _tags_shape(
@@ -229,7 +229,7 @@ FORMATS = (
         ),
         r"(?:</(?:seed:)?tool_call>)?",
     ),
-    Format(
+    CallFormat(
         "GLM",
         "<tool_call>",
         _tags_shape(
@@ -239,7 +239,7 @@ FORMATS = (
             "</tool_call>",
         ),
     ),
-    Format(
+    CallFormat(
         "MiniMax M2",
         r"(?:<(?:minimax:tool_call|function_calls)>\s*)?(?=<invoke )",
         _tags_shape(
@@ -250,7 +250,7 @@ FORMATS = (
         ),
         r"(?:</(?:minimax:tool_call|function_calls)>)?",
     ),
-    Format(
+    CallFormat(
         "DeepSeek V3.2",
         r"(?:<｜DSML｜(?:function|tool)_calls>\s*)?(?=<｜DSML｜invoke )",
         _tags_shape(
@@ -261,7 +261,7 @@ FORMATS = (
         ),
         r"(?:</｜DSML｜(?:function|tool)_calls>)?",
     ),
-    Format(
+    CallFormat(
         "DeepSeek V3, V3.1 and R1",
         "(?:<｜tool▁calls▁begin｜>\\s*)?<｜tool▁call▁begin｜>",
         _named_shape(
@@ -269,13 +269,13 @@ FORMATS = (
         ),
         "(?:```\\s*)?(?:<｜tool▁call▁end｜>|\\Z)",
     ),
-    Format(
+    CallFormat(
         "DeepSeek V3 and R1, decoded without special tokens",
         r"(?:\A|(?<=```)|(?<=```\n))function(?=[\w.-]++\s*```json)",
         _named_shape(r"(?P<name>[\w.-]++)\s*```json\s*(?=\{)"),
         r"(?:```)?",
     ),
-    Format(
+    CallFormat(
         "Kimi K2",
         r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>",
         _named_shape(
@@ -283,7 +283,7 @@ FORMATS = (
         ),
         r"<\|tool_call_end\|>",
     ),
-    Format(
+    CallFormat(
         "gpt-oss",
         r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*\w+)?\s*(?=\bto=functions\.)",
         _named_shape(
@@ -292,18 +292,20 @@ FORMATS = (
         ),
         r"(?:<\|(?:call|end)\|>)?",
     ),
-    Format(
+    CallFormat(
         "FunctionGemma",
         "<start_function_call>",
         _gemma_shape("<escape>", "<end_function_call>"),
         "<end_function_call>",
     ),
-    Format(
+    CallFormat(
         "FunctionGemma, decoded without special tokens",
         r"(?:\A|(?<=\}))(?=call:[\w.-]+\{)",
         _gemma_shape("<escape>", "call:"),
     ),
-    Format("Gemma 4", r"<\|tool_call>", _gemma_shape(r'<\|"\|>', "<tool_call|>"), r"<tool_call\|>"),
+    CallFormat(
+        "Gemma 4", r"<\|tool_call>", _gemma_shape(r'<\|"\|>', "<tool_call|>"), r"<tool_call\|>"
+    ),
 )
 """A row for each way to write calls; rows with the same opening differ in how the shape starts."""
 
@@ -330,7 +332,7 @@ _QUOTED = re.compile(
 )
 
 
-def calls_in(text: str, columns: Columns) -> list[Call]:
+def calls_in(text: str, columns: Columns) -> list[ToolCall]:
     """Return the calls of a message's field `tool_calls`, else those in its text.
 
     ValueError or RecursionError if one can't be read.
@@ -341,7 +343,7 @@ def calls_in(text: str, columns: Columns) -> list[Call]:
     if listed:
         return _listed(listed)
     text = _with_channels(text, columns)
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     at, is_marked = 0, False
     while marker := _OPENING.search(text, at):
         if end := _mention_end(text, marker.start()):
@@ -381,13 +383,13 @@ def _excerpt(text: str, at: int) -> str:
     return repr(text[at : at + 80])
 
 
-def _unmarked(text: str, columns: Columns) -> list[Call]:
+def _unmarked(text: str, columns: Columns) -> list[ToolCall]:
     """The calls that all of a text, or its code block, is; none if it is anything else.
 
     ValueError for a call that stands in other text, or that can't be read.
     """
     block = fenced_block(text, "json", "python", "tool_code", "tool_call").strip()
-    readers: list[Callable[[str], list[Call]]] = []
+    readers: list[Callable[[str], list[ToolCall]]] = []
     if block[:1] in ("{", "[") or _NAMED.match(block):  # decoders may drop Mistral's marker
         readers.append(_documents)
     if len(block) <= LONGEST_PYTHONIC and re.match(PYTHON.start, block):
@@ -402,8 +404,8 @@ def _unmarked(text: str, columns: Columns) -> list[Call]:
     return []
 
 
-def _documents(text: str) -> list[Call]:
-    calls: list[Call] = []
+def _documents(text: str) -> list[ToolCall]:
+    calls: list[ToolCall] = []
     at = 0
     while at < len(text):
         read = _read_named if _NAMED.match(text, at) else _json_shape
@@ -545,7 +547,7 @@ def is_named(name: str, function: str) -> bool:
     return name in (function, function.replace(".", "_"))
 
 
-def _listed(document: object) -> list[Call]:
+def _listed(document: object) -> list[ToolCall]:
     return [call_of(entry) for entry in (document if isinstance(document, list) else [document])]
 
 
@@ -565,7 +567,7 @@ def states_call(entry: object) -> bool:
     )
 
 
-def call_of(entry: object) -> Call:
+def call_of(entry: object) -> ToolCall:
     """Return the call that JSON states, by itself or in OpenAI's form. ValueError without one."""
     stated = _inner(entry)
     if isinstance(stated, Mapping) and states_call(entry):
@@ -575,7 +577,7 @@ def call_of(entry: object) -> Call:
         if arguments is None or isinstance(arguments, str):
             arguments = {}
         if isinstance(arguments, Mapping):
-            return Call(stated.get("name", stated.get("tool_name")), arguments)
+            return ToolCall(stated.get("name", stated.get("tool_name")), arguments)
     raise ValueError(f"{entry!r:.80} isn't a call with a name and arguments")
 
 
@@ -588,25 +590,25 @@ def _python_tree(text: str, mode: str) -> ast.AST:
         raise ValueError(f"{text[:80]!r} isn't Python: {error}") from None
 
 
-def pythonic_calls(text: str) -> list[Call]:
+def pythonic_calls(text: str) -> list[ToolCall]:
     """Return Python's calls, one, several lines or a list of them. ValueError for anything else."""
     if len(text) > LONGEST_PYTHONIC:
         raise ValueError(f"its calls have more than {LONGEST_PYTHONIC:,} characters")
     module = _python_tree(textwrap.dedent(text).strip(), "exec")
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for statement in module.body:  # type: ignore[attr-defined]
         node = statement.value if isinstance(statement, ast.Expr) else statement
         calls += map(_python_call, node.elts if isinstance(node, ast.List) else [node])
     return calls
 
 
-def _python_call(node: ast.AST) -> Call:
+def _python_call(node: ast.AST) -> ToolCall:
     match node:
         case ast.Call(func=ast.Name() | ast.Attribute(), args=[]):
             name = ast.unparse(node.func)
             pairs = [(one.arg or "**", _literal(one.value)) for one in node.keywords]
             if re.fullmatch(r"\w+(\.\w+)*", name) and "**" not in dict(pairs):
-                return Call(name, unique_keys(pairs))
+                return ToolCall(name, unique_keys(pairs))
     raise ValueError("it isn't a call with named arguments")
 
 

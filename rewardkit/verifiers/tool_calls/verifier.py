@@ -16,7 +16,7 @@ from rewardkit.verifiers.tool_calls import bfcl
 from rewardkit.verifiers.tool_calls.calls import (
     JSON_TYPES,
     STRICT_JSON,
-    Call,
+    ToolCall,
     call_of,
     calls_in,
     functions_in,
@@ -73,7 +73,7 @@ class ToolCalls(Verifier):
         except (ValueError, RecursionError) as error:
             return Verdict.wrong(Failure.FORMAT, message=f"a call can't be read: {reason(error)}")
 
-    def _verdict(self, calls: Sequence[Call], due: Sequence[_Due]) -> Verdict:
+    def _verdict(self, calls: Sequence[ToolCall], due: Sequence[_Due]) -> Verdict:
         if due and not calls:
             return Verdict.wrong(Failure.NO_ANSWER, message="there is no call")
         answer = f"[{', '.join(call.as_json() for call in calls)}]"
@@ -119,7 +119,7 @@ def example_calls(sample: Sample) -> str:
     except (ValueError, RecursionError) as error:
         raise DataError(f"row {sample.id!r}: no call can be right: {reason(error)}") from error
     calls = [
-        Call(
+        ToolCall(
             one.name.replace(".", "_"),  # as chat templates and servers show it
             {name: _example(one.allowed[name]) for name in one.required},
         )
@@ -235,7 +235,7 @@ class _Compared:
         return self.name + self.arguments + self.values
 
 
-def _compared(call: Call, due: _Due, takes: _Takes) -> _Compared:
+def _compared(call: ToolCall, due: _Due, takes: _Takes) -> _Compared:
     if not is_named(call.name, due.name):
         return _Compared(flaw=f"{call.name!r:.80} is called instead of {due.name!r:.80}")
     given = call.arguments

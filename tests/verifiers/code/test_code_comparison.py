@@ -8,7 +8,7 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.verifiers.code.comparison import (
-    Comparison,
+    OutputComparison,
     equal_outputs,
     equal_values,
     load_checker,
@@ -38,7 +38,7 @@ from rewardkit.verifiers.code.comparison import (
         ("livecodebench", "1\n2", "1", False),
     ],
 )
-def test_outputs(comparison: Comparison, output: str, expected: str, same: bool) -> None:
+def test_outputs(comparison: OutputComparison, output: str, expected: str, same: bool) -> None:
     tolerance = 0.0 if comparison == "livecodebench" else 1e-6
     assert equal_outputs(output, expected, comparison, tolerance) is same
 
@@ -81,7 +81,7 @@ def test_livecodebench_with_a_tolerance(output: str, expected: str, same: bool) 
         ("lines", {1, 2}, [1, 2], False),
     ],
 )
-def test_values(comparison: Comparison, value: Any, expected: Any, same: bool) -> None:
+def test_values(comparison: OutputComparison, value: Any, expected: Any, same: bool) -> None:
     assert equal_values(value, expected, comparison, 1e-6) is same
 
 
