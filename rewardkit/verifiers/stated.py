@@ -82,9 +82,11 @@ class Language:
             return re.compile(pattern, re.IGNORECASE)
 
         refusal = words("negation", "hedge", "bound")
-        new_clause = words("because", "contrast")
+        new_clause = words("because", "contrast", "sequel")
         comma = (
-            r",\s+(?=[^\W\d_]{2}|i\.e\.|[A-J] (?:is|are)\b)" if is_spaced else "[,，、](?![0-9])"
+            r",\s+(?=[^\W\d_](?:[^\W\d_]|['’])|i\.e\.|[A-J] (?:is|are)\b)"
+            if is_spaced
+            else "[,，、](?![0-9])"
         )
         self.marks = compiled(words("announcement", "praise"))
         self.announcement = compiled(words("announcement"))
@@ -96,7 +98,7 @@ class Language:
         self.opening = compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*")
         self.it = compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}")
         self.verb = compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈")
-        self.conclusion = compiled(rf"[\s*_]*{words('conclusion')}")
+        self.conclusion = compiled(rf"[\s*_]*{words('conclusion', 'sequel')}")
         self.check = compiled(rf"\W*{words('check')}")
         self.lead = compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*")
         self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
@@ -106,6 +108,7 @@ class Language:
         self.change = compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]")
         self.retraction = compiled(words("retraction"))
         self.contrast = compiled(words("contrast"))
+        self.second = compiled(words("second"))
         self.reason = compiled(words("because", "reason"))
         self.yes = compiled(rf"\W*{words('yes')}")
         self.clause = compiled(
@@ -453,6 +456,10 @@ class _Statements:
         One clause at its end may be an aside: a reason, or words without a value.
         """
         starts = self.clause_starts(language, start, end)
+        if language.second.match(self.masked, self.word_at(starts[-1]), end):
+            parts = (start, starts[-1]), (starts[-1], end)
+            if all(_VALUE.search(self.masked, *part) for part in parts):
+                return None  # "The area is 36, and its perimeter is 24"
         for skipped, (at, stop) in enumerate(reversed(list(pairwise([*starts, end])))):
             reason = language.reason.match(self.masked, self.word_at(at), stop)
             aside = at > start and reason is not None
