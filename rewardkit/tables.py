@@ -64,7 +64,7 @@ def cell_text(cell: Cell) -> str:
 
 
 IN_STYLES = (' style="text-align: left"', ' style="text-align: right"')
-"""The alignment of names and of values, which a notebook would align alike."""
+"""The alignment of names and of values; a notebook aligns both to the right."""
 
 
 def as_html(parts: Iterable[Table | Line], aligned: Sequence[str] = IN_STYLES) -> str:
@@ -191,16 +191,17 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     return Table(
         f"{counted(len(verdicts), 'verdict')}: {words_of_all}" if len(verdicts) > 1 else "",
         ("", "verdict", "score", "read", *map(reward_words, parts), "message"),
-        [_row(number, verdict, parts) for number, verdict in enumerate(verdicts[:MOST_SHOWN])],
+        [
+            (
+                *(number, outcome(verdict), verdict.score, short_text(verdict.answer)),
+                *map(verdict.parts.get, parts),
+                short_text(verdict.message),
+            )
+            for number, verdict in enumerate(verdicts[:MOST_SHOWN])
+        ],
         f"and {left_out:,} more" if left_out > 0 else "",
         keys=len(parts) + 5,  # text, which is aligned at the left
     )
-
-
-def _row(number: int, verdict: Verdict, parts: Sequence[str]) -> tuple[Cell, ...]:
-    scores = (verdict.parts.get(part) for part in parts)
-    read = short_text(verdict.answer)
-    return (number, outcome(verdict), verdict.score, read, *scores, short_text(verdict.message))
 
 
 def short_text(text: str | None) -> str:

@@ -241,12 +241,12 @@ class LiveRun:
         log = self.path / TRAIN_LOG
         entries = json.loads(log.read_bytes()) if log.is_file() else []
         tasks = dict.fromkeys(task for entry in entries for task in entry["evaluation"])
-        started = entries[0].get("training", {}) if entries else {}
+        sessions = [entry["training"] for entry in entries if "training" in entry] or [{}]
         row = {
             "task": ", ".join(tasks),
-            "model": started.get("model", ""),
-            "total": started.get("max_steps", 0),
-            "started": started.get("started", ""),
+            "model": sessions[-1].get("model", ""),
+            "total": sessions[-1].get("max_steps", 0),
+            "started": sessions[0].get("started", ""),
         }
         # in a resumed training, an earlier entry has this key too
         ended: object = bool(entries) and "train_runtime" in entries[-1]["logs"]

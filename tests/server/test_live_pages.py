@@ -199,10 +199,12 @@ def test_the_training_of_a_script_is_one_row_by_its_log_alone(tmp_path: Path) ->
         assert text.count("<tr>") == 2
         for shown in ("gsm8k, training", "tiny", "2 of 4", "25.0%", f">{state}<", "03:04"):
             assert shown in text
-    resumed = {"step": 3, "logs": {}, "evaluation": {}, "warnings": []}
+    about = {"model": "tiny", "max_steps": 8, "started": "2026-01-02T05:04:05+00:00"}
+    resumed = {"step": 3, "logs": {}, "evaluation": {}, "warnings": [], "training": about}
     (folder / "train_log.json").write_text(json.dumps([*log, resumed]))
     text = pages.get("/").text
-    assert "3 of 4" in text
+    assert "3 of 8" in text
+    assert "03:04" in text
     assert ">running<" in text
     address = text.partition('href="')[2].partition('"')[0]
     page = pages.get(address).text

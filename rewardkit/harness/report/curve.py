@@ -38,8 +38,8 @@ Metrics = Mapping[str, Mapping[str, Any]]
 class CurvePoint:
     """A step's figures by task.
 
-    `tasks` are rates; `lengths` are the tokens of completions at even shares of them, from the
-    shortest to the longest; `amounts` are a task's own metrics without an upper bound, as errors.
+    `tasks` are rates; `lengths` are quantiles of the completions' tokens, from the shortest to the
+    longest completion; `amounts` are metrics without an upper bound, such as errors.
     """
 
     step: int
@@ -92,7 +92,7 @@ class RunCurve:
     task: str
     runs: Sequence[ReportRun]
     where: str
-    """The names of the first and the last run, where the task has several curves."""
+    """The names of the first and the last run, if the task has several curves."""
 
     def plots(self) -> Iterator[Plot]:
         """The task's rates and lengths over the steps."""
@@ -155,7 +155,7 @@ def draw_curve(
 ) -> None:
     """Draw each task's plots in a row, and below them what a `training` logged.
 
-    The file is replaced whole, so that a reader during training never sees half a picture.
+    The whole file is replaced, so that you never see half a picture during training.
     """
     from matplotlib.figure import Figure
 

@@ -38,14 +38,14 @@ COLUMNS = {
 
 
 ROWS_IN_GROUP = 2_000
-"""Rows of a group in a Parquet file: so many are in memory at once."""
+"""Rows of a group in a Parquet file; the rows of one group are in memory."""
 
 
 def write_parquet(runs: Sequence[Path], path: Path, *, overwrite: bool) -> int:
     """Write the samples of these runs as one table and return their number.
 
     `run` names the run's folder; `columns`, which differ from task to task, and spans are JSON;
-    each component of a score has a column. UsageError where the file exists, unless `overwrite`.
+    each component of a score has a column. UsageError if the file exists, unless `overwrite`.
     """
     pyarrow, parquet = load_pyarrow(f"writing {path.name}")
     check_target(path, overwrite=overwrite)

@@ -34,7 +34,16 @@ def write_model_index(runs: Sequence[Path], path: Path, *, overwrite: bool) -> s
     check_target(path, overwrite=overwrite)
     with needs_extra("data", "a model-index"):
         from huggingface_hub.repocard_data import eval_results_to_model_index
-    name, results = _model(runs), [result for run in runs for result in _results(run)]
+    settings = [RunFolder(run).read_record().get("settings", {}) for run in runs]
+    names = list(dict.fromkeys(str(of_run.get("model", "")) for of_run in settings))
+    if len(names) > 1:
+        raise UsageError(
+            f"the runs evaluate several models ({', '.join(names)}); a model-index describes one"
+        )
+    name, results = (
+        Path(names[0]).name or "model",
+        [result for run in runs for result in _results(run)],
+    )
     text = _content({"model-index": eval_results_to_model_index(name, results)}, path)
     replace_text(path, text)
     return name
@@ -58,16 +67,6 @@ def _content(index: dict[str, Any], path: Path) -> str:
         index, words = {**card.data.to_dict(), **index}, card.text
     metadata = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
     return f"---\n{metadata}---\n{words}"
-
-
-def _model(runs: Sequence[Path]) -> str:
-    settings = [RunFolder(run).read_record().get("settings", {}) for run in runs]
-    names = list(dict.fromkeys(str(of_run.get("model", "")) for of_run in settings))
-    if len(names) > 1:
-        raise UsageError(
-            f"the runs evaluate several models ({', '.join(names)}); a model-index describes one"
-        )
-    return Path(names[0]).name or "model"
 
 
 def _results(run: Path) -> Iterator[Any]:

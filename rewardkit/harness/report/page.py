@@ -52,7 +52,7 @@ FONT = re.compile(r'url\(fonts/([\w-]+\.woff2)\) format\("woff2"\),[^;}]+')
 
 @dataclass(frozen=True)
 class Library:
-    """A script of others, and its style."""
+    """A library that the page includes: its script and its style."""
 
     script: str
     style: str = ""
@@ -95,7 +95,7 @@ def _text(name: str) -> str:
 
 
 COMPRESSION = 2
-"""Level of gzip: takes a tenth of level 6's time and a quarter more bytes."""
+"""Level of gzip: a tenth of the time of level 6, and a quarter more bytes."""
 
 ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
@@ -307,7 +307,7 @@ def render(
 def render_runs(folders: Sequence[Path], path: Path) -> list[ReportRun]:
     """Write one page for these run folders and the runs inside them, and return its runs.
 
-    The file is replaced whole. UsageError where a folder holds no run.
+    The whole file is replaced. UsageError if a folder holds no run.
     """
     shown = find_shown(folders)
     runs = read_runs(shown)

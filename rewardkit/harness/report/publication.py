@@ -47,7 +47,7 @@ Titled = TypeVar("Titled", bound=Plot | Table)
 
 @dataclass(frozen=True)
 class Publication:
-    """The runs and trainings in these folders, read once. UsageError where one holds neither."""
+    """The runs and trainings in these folders, read once. UsageError if a folder holds neither."""
 
     folders: Sequence[Path]
 
@@ -121,7 +121,7 @@ class Publication:
     def write_curves(self, folder: Path, *, overwrite: bool) -> int:
         """Write each curve as SVG and as PDF, and return their number.
 
-        MissingExtra without matplotlib; UsageError where a file exists, unless `overwrite`.
+        MissingExtra without matplotlib; UsageError if a file exists, unless `overwrite`.
         """
         with needs_extra("figures", "--figures"):
             import matplotlib

@@ -170,7 +170,7 @@ def read_runs(folders: Sequence[Path]) -> list[ReportRun]:
 def find_shown(folders: Sequence[Path]) -> list[Path]:
     """Find the runs in these folders, and the completions of trainings.
 
-    UsageError where a folder is missing or holds neither.
+    UsageError if a folder is missing or holds neither.
     """
     shown: dict[Path, Path] = {}
     for folder in folders:
@@ -203,7 +203,7 @@ def _read_run(path: Path, name: str) -> ReportRun:
 def _task_summaries(
     path: Path, rows: Sequence[CompletionRow], record: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The figures in summary.json; computed from the rows if it is missing or lacks some."""
+    """The figures in summary.json, or computed from the rows if the file lacks figures."""
     try:
         stored: dict[str, Any] = read_run_summary(path / SUMMARY)["tasks"]
     except FileNotFoundError:
@@ -268,11 +268,22 @@ class TrainingSeries:
 
 def training_series(entries: Sequence[Mapping[str, Any]]) -> TrainingSeries:
     """The series in a train log's entries."""
-    health = {words: logged_values(entries, name) for name, words in HEALTH.items()}
+    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
+    rewards = {"reward": "reward"} if "reward" in logged else {}
+    rewards |= {
+        name: reward_words(name.removesuffix("/mean").partition("/")[2])
+        for name in logged
+        if name.startswith("rewards/") and name.endswith("/mean")
+    }
+
+    def series_of(names: Mapping[str, str]) -> dict[str, Series]:
+        series = {label: logged_values(entries, name) for name, label in names.items()}
+        return {label: values for label, values in series.items() if values}
+
     return TrainingSeries(
-        _reward_series(entries),
+        series_of(rewards),
         logged_values(entries, "loss"),
-        {words: values for words, values in health.items() if values},
+        series_of(HEALTH),
         [(entry["step"], sign) for entry in entries for sign in entry.get("warnings", ())],
     )
 
@@ -292,15 +303,3 @@ def logged_values(entries: Sequence[Mapping[str, Any]], name: str) -> list[tuple
     """The steps and values of a logged figure, where it is a number."""
     values = ((entry["step"], entry["logs"].get(name)) for entry in entries)
     return [(step, float(value)) for step, value in values if isinstance(value, (int, float))]
-
-
-def _reward_series(entries: Sequence[Mapping[str, Any]]) -> dict[str, Series]:
-    logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
-    names = {"reward": "reward"} if "reward" in logged else {}
-    names |= {
-        name: reward_words(name.removesuffix("/mean").partition("/")[2])
-        for name in logged
-        if name.startswith("rewards/") and name.endswith("/mean")
-    }
-    series = {label: logged_values(entries, name) for name, label in names.items()}
-    return {label: values for label, values in series.items() if values}

@@ -1,4 +1,4 @@
-"""The tracking tools, by name. None of them uploads unless its user configured that."""
+"""The tracking tools, by name. A tool uploads only if you configured the tool to do so."""
 
 from __future__ import annotations
 
@@ -154,8 +154,7 @@ def check_tools(names: Sequence[str]) -> None:
 
 
 def log_runs(folder: Path, names: Sequence[str], note: Callable[[str], None]) -> None:
-    """Log the runs in a folder to each tool. The failure of a tool is noted; the runs are finished
-    and stored before."""
+    """Log the finished runs in a folder to each tool, and note each tool that fails."""
     runs = read_tracked_runs(folder)
     for name in names:
         try:

@@ -107,12 +107,13 @@ class Agreement:
 
 
 def kappa(counts: Mapping[tuple[Category, Category], int]) -> Metric | None:
-    """Cohen's kappa of two raters' categories with its 95% interval; None where it is undefined.
+    """Cohen's kappa of two raters' categories with its 95% interval; None if kappa is undefined.
 
-    `counts` holds the number of items by both raters' categories. The standard error is the one for
-    large samples of J. L. Fleiss, J. Cohen and B. S. Everitt, Psychol. Bull. 72 (1969) 323. It is 0
-    where no item differs; the lower bound is then the kappa of Wilson's lower bound of agreement.
-    None without items, or where both raters gave all items the same category.
+    `counts` holds the number of items by both raters' categories. The standard error is a formula
+    for large samples: J. L. Fleiss, J. Cohen and B. S. Everitt, Psychol. Bull. 72 (1969) 323. If no
+    item differs, the error is 0; the lower bound is then the kappa of Wilson's lower bound of
+    agreement.
+    Kappa is undefined without items, or if both raters gave all items the same category.
     """
     total = sum(counts.values())
     shares = {pair: count / total for pair, count in counts.items()} if total else {}

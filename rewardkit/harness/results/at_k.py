@@ -85,7 +85,7 @@ def _at_least(k: int, correct: int, count: int) -> array[float]:
 
 
 DRAWS = 1000
-"""The random choices of a problem's completions that maj@k is a mean over, if there are more."""
+"""The number of random choices of a problem's completions for maj@k, if there are more choices."""
 
 
 @lru_cache(maxsize=10_000)
@@ -149,7 +149,7 @@ def same_to(task: Task, timeout: float | None = None) -> SameAnswers:
     """Compare answers with the task's verifier, or as text if the task can't compare them.
 
     If the second answer of a pair can't be read as a reference, the first one is the reference.
-    A comparison has `timeout` seconds; None: as the task or its verifier says.
+    A comparison has `timeout` seconds, by default the seconds of the task or its verifier.
     """
     posed = extras(task).posed
     if posed is None:
@@ -259,21 +259,14 @@ def multi_sample_metrics(
         {number: correct / most for number, (correct, count) in enumerate(counts) if count == most},
         *(1, [count for _, count in counts], clusters),
     )
-    if _has_votes(judged):
+    # a verifier that judges answers without naming them has no votes; where no completion has an
+    # answer, the majority is wrong
+    is_named = any(row.verdict.answer is not None for row in judged)
+    if is_named or all(row.verdict.failure not in (None, *COMPARED) for row in judged):
         metrics |= _majority_at_k(ballots(problems, same), most, clusters)
         metrics[f"cons@{most}"] = metrics[f"maj@{most}"]
     spread = seed_spread([[float(bool(row.verdict.correct)) for row in rows] for rows in problems])
     return metrics if spread is None else metrics | {"seed_spread": spread}
-
-
-def _has_votes(judged: Sequence[CompletionRow]) -> bool:
-    """Whether maj@k means something: not if the verifier judges answers without naming them.
-
-    If no completion has an answer, there is nothing to name, and the majority is wrong.
-    """
-    if any(row.verdict.answer is not None for row in judged):
-        return True
-    return all(row.verdict.failure not in (None, *COMPARED) for row in judged)
 
 
 Counts = Sequence[tuple[int, int]]
@@ -281,7 +274,7 @@ Counts = Sequence[tuple[int, int]]
 
 
 EVERY_K = 16
-"""The k up to which every one is reported."""
+"""The largest k up to which each k is reported."""
 
 
 def reported_k(most: int) -> list[int]:

@@ -33,7 +33,7 @@ class Example:
 
     @staticmethod
     def of(row: CompletionRow) -> Example | None:
-        """The example that a row is; None for one that is unjudged or cut off before an answer."""
+        """A row as an example; None if the row is unjudged or cut off before an answer."""
         if row.verdict.correct is None or row.verdict.failure is Failure.TRUNCATED:
             return None
         shown = " ".join(row.completion[-2 * MOST_SHOWN :].split())[-MOST_SHOWN:]

@@ -56,7 +56,7 @@ class RunMeasures:
         self._measures: dict[str, Measure | None] = {}
 
     def value_of(self, row: CompletionRow) -> float | None:
-        """The row's value; None if it has none. UsageError for a value that can't be averaged."""
+        """The value of a row, if the row has one. UsageError for a value that can't be averaged."""
         self._parts[row.task].update(components(row.verdict.parts))
         measure = self._measure(row.task)
         value = measure.value_of(row) if measure else None
@@ -76,7 +76,7 @@ class RunMeasures:
         return self._estimator(k, int(sum(outcomes)), len(outcomes))
 
     def in_tasks(self, tasks: Collection[str]) -> dict[str, Measure]:
-        """The metric's measure in those of the tasks that have it. UsageError if none has it."""
+        """The measure in each task that has the metric. UsageError if no task has the metric."""
         measures = {
             task: measure
             for task in tasks
@@ -104,12 +104,12 @@ class RunMeasures:
         return self._measures[task]
 
     def _names(self, task: str) -> list[str]:
-        """The names of all measures of a task; those of components from the rows read so far."""
+        """The names of a task's measures; components are known from the rows read so far."""
         return [*general_measures(self._parts[task]), "pass@K", "pass^K", *_own_measures(task)]
 
 
 def _own_measures(task: str) -> Mapping[str, Measure]:
-    """A task's own measures; none if it isn't installed."""
+    """The measures that an installed task defines."""
     if task not in registry.installed().offers("tasks"):
         return {}
     return extras(registry.installed().task(task)).measures
@@ -120,13 +120,13 @@ class ProblemValues:
     """One problem in a run, without its texts, of which a large run has gigabytes."""
 
     data: Mapping[str, object]
-    """Its reference and the question columns of its row."""
+    """The reference and the question columns of the row."""
     groups: Mapping[str, str]
-    """Its group in each grouping column of the run."""
+    """The problem's group in each grouping column of the run."""
     values: dict[int, float | None] = field(default_factory=dict)
     """The value of each completion by its index, or one value for all; None without a value."""
     cluster: str | None = None
-    """Its cluster, if the intervals are clustered."""
+    """The problem's cluster, if the intervals are clustered."""
 
     @property
     def group(self) -> list[float]:
@@ -136,7 +136,7 @@ class ProblemValues:
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A finished run: for each task its problems by id."""
+    """A finished run: the problems of each task by id."""
 
     label: str
     record: Mapping[str, Any]
@@ -264,14 +264,15 @@ def clusters_of(problems: Iterable[ProblemValues]) -> list[str] | None:
 
 @dataclass(frozen=True)
 class StatisticalPower:
-    """The differences that comparisons of a size find in 80% of cases, at level 5%."""
+    """What comparisons of a given size find in 80% of cases, at level 5%."""
 
     detectable_difference: float
-    """The smallest such difference, with the given problems and completions."""
+    """The smallest difference that the given problems and completions show."""
     difference: float
     """The difference to find: the observed one, or a given one."""
     needed_problems: int | None
-    """How many problems this difference needs, with as many completions each; None if it is 0."""
+    """How many problems this difference needs, each with the same number of completions; None for a
+    difference of 0."""
 
 
 @dataclass(frozen=True)
@@ -281,18 +282,18 @@ class Forecast:
     task: str
     metric: str
     kind: str
-    """Its values: "share" or "amount"."""
+    """The kind of the values: "share" or "amount"."""
     run: str
     problems: int
     completions: float | None
     """Completions per problem; None for a metric of k completions."""
     value: float
     seed_spread: Metric | None
-    """None where problems have one completion each."""
+    """None if each problem has one completion."""
     power: StatisticalPower
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; None for the bounds of an interval that has none."""
+        """Plain values; an infinite bound is None."""
         plain: dict[str, Any] = finite(asdict(self))
         return plain
 
@@ -311,7 +312,7 @@ def power_of(
 def forecast(
     path: Path, difference: float, *, task: str | None, metric: str, cluster: str | None = None
 ) -> list[Forecast]:
-    """Forecast a comparison that should find `difference`, on each task of a run or only on one.
+    """Forecast a comparison that should find `difference`, on each task of a run or on one task.
 
     RunMismatch if the run lacks the task or has too few values of the metric.
     """
@@ -346,7 +347,7 @@ def forecast(
 
 
 def check_difference(difference: float, measure: Measure) -> None:
-    """Raise UsageError for a difference to detect that is larger than any."""
+    """Raise UsageError if no two values differ as much as `difference`."""
     if difference > scale_of(measure).largest:
         raise UsageError(
             f"the difference to detect is {difference:g}, but {measure.kind}s differ by at most "
@@ -370,7 +371,7 @@ class TaskComparison:
     task: str
     metric: str
     kind: str
-    """Its values: "share" (in [0, 1]) or "amount" (from 0, such as errors)."""
+    """The kind of the values: "share" (in [0, 1]) or "amount" (from 0, such as errors)."""
     lower_is_better: bool
     defined_for: str
     """Which completions have a value."""
@@ -383,7 +384,7 @@ class TaskComparison:
     completions: tuple[int, int]
     """All completions of the baseline and of the run; problems, for a metric of k completions."""
     with_value: tuple[int, int]
-    """Those of them that the metric is defined for."""
+    """The completions, or the problems, that the metric is defined for."""
     baseline_value: Metric
     run_value: Metric
     difference: PairedDifference
@@ -391,7 +392,7 @@ class TaskComparison:
     """The p-value, adjusted for all comparisons with this baseline (Holm)."""
     power: StatisticalPower
     seed_spreads: tuple[Metric | None, Metric | None]
-    """Of the baseline and of the run; None where problems have one completion each."""
+    """Of the baseline and of the run; None if each problem has one completion."""
     better: Sequence[Flip]
     """Problems that are better in the run."""
     worse: Sequence[Flip]
@@ -403,7 +404,7 @@ class TaskComparison:
 
     @property
     def relative_change(self) -> float | None:
-        """The difference as a share of the baseline's value; None where that is 0."""
+        """The difference as a share of the baseline's value; None if that value is 0."""
         before = self.baseline_value.value
         return self.difference.value / before if before else None
 
@@ -505,13 +506,13 @@ def compare(
     detect: float | None = None,
     cluster: str | None = None,
 ) -> list[TaskComparison]:
-    """Compare each run with the baseline, on each task that both have or only on `task`.
+    """Compare each run with the baseline, on each task that both runs have or only on `task`.
 
-    A folder of several runs, such as a sweep's, counts as those runs; the first run of all is the
-    baseline. Each comparison's power is about the difference `detect`, or about the observed one.
-    Intervals and tests are clustered by the column `cluster`, by default the first that a run
-    records; "none" ignores that column. Raises RunMismatch if the data differ or a run is
-    unfinished, and UsageError for an unknown metric, with the known ones, or a missing run.
+    A folder of several runs, such as a sweep's, counts as these runs; the first of all runs is the
+    baseline. The power of a comparison is about the difference `detect`, by default the observed
+    difference. Intervals and tests are clustered by the column `cluster`, by default the first
+    column that a run records; "none" ignores the recorded column. Raises RunMismatch if the data
+    differ or a run is unfinished, and UsageError for a missing run or an unknown metric.
     """
     folder, *others = find_runs([baseline, *runs])
     if not others:
@@ -535,7 +536,7 @@ def recorded_cluster(folders: Iterable[Path], given: str | None = None) -> str |
 def compare_comparable(
     baseline: Path, runs: Sequence[Path]
 ) -> tuple[list[TaskComparison], list[str]]:
-    """Compare by accuracy each run that can be compared; the others' errors say why not."""
+    """Compare the runs by accuracy, and return an error for each run that can't be compared."""
     comparisons: list[TaskComparison] = []
     errors: list[str] = []
     try:

@@ -27,7 +27,7 @@ SIGNIFICANCE = 0.05
 """The p-value below which a difference counts as significant; it matches the 95% intervals."""
 
 MOST_GROUPS = 5
-"""A column with more groups, or with only one, is not printed; `--json` has all."""
+"""Columns with more groups, or with one group, are not printed; `--json` has all groups."""
 
 
 def value_text(value: float, kind: str) -> str:
@@ -36,12 +36,12 @@ def value_text(value: float, kind: str) -> str:
 
 
 def change_text(value: float, kind: str, sign: str = "") -> str:
-    """A difference of two such values; that of two shares is in percentage points."""
+    """A difference of two values; a difference of two shares is in percentage points."""
     return f"{100 * value:{sign}.1f} pts" if kind == "share" else f"{value:{sign}.4g}"
 
 
 def spread_text(value: float, kind: str) -> str:
-    """A standard deviation of such values."""
+    """A standard deviation of values."""
     return f"{100 * value:.2f} pts" if kind == "share" else f"{value:.4g}"
 
 
@@ -57,7 +57,7 @@ def p_value_equation(p_value: float) -> str:
 
 
 def power_lines(comparison: TaskComparison) -> Iterator[str]:
-    """The differences that the comparison can detect, and what its own difference needs."""
+    """Which differences the comparison can detect, and how much data its difference needs."""
     kind, power = comparison.kind, comparison.power
     if power.detectable_difference:
         yield f"detectable difference (80% power): {change_text(power.detectable_difference, kind)}"
@@ -74,7 +74,7 @@ def power_lines(comparison: TaskComparison) -> Iterator[str]:
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:
-    """The same for a comparison with a run that doesn't exist yet."""
+    """The power of a comparison with a run that doesn't exist yet."""
     kind, count = forecast.kind, forecast.completions
     each = "" if count is None else f", {count:.4g} completion{'' if count == 1 else 's'} each"
     yield (

@@ -63,7 +63,7 @@ class CompletionRow:
     thinking_tokens: NonNegativeInt | None = None
     """Tokens of thinking, in the completion or separate from it; None without any."""
     cost: Annotated[float, msgspec.Meta(ge=0, lt=1e300)] | None = None
-    """What a server charged for the completion; None where that is unknown."""
+    """What a server charged for the completion; None if the price is unknown."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     """The calls of tools that the server separated from the completion."""
     prompt_ends: tuple[tuple[int, ...], tuple[int, ...]] | None = None
@@ -94,7 +94,7 @@ class CompletionRow:
 
     @classmethod
     def in_line(cls, value: Mapping[str, Any]) -> CompletionRow | None:
-        """The row that a line of any file holds; None for a line of another program."""
+        """The row in a line of any file; None for a line that another program wrote."""
         if value.keys() >= _REQUIRED:
             with contextlib.suppress(RunMismatch):
                 return cls.from_json(value, "the line")

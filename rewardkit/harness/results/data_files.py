@@ -38,10 +38,10 @@ from rewardkit.records import Sample
 
 Row = dict[str, Any]
 IDENTIFIERS = ("id", "unique_id")
-"""Columns that identify a row, by preference. A row without any is identified by its number."""
+"""Columns that identify a row, by preference. The row's number identifies any other row."""
 
 CURATED = "kept.parquet"
-"""The problems that `rewardkit curate` keeps: a folder of it stands for this file."""
+"""The problems that `rewardkit curate` keeps. You can name the folder in place of the file."""
 
 LONGEST_FIELD = 2**30
 """Characters of the longest field of a CSV file."""
@@ -53,7 +53,7 @@ FREE_BYTES = 2**26
 """Bytes that a compressed file may always unpack to."""
 
 MOST_RATIO = 100
-"""How many times its own size a compressed file may unpack to, if that is more."""
+"""A compressed file may unpack to this many times its size, if that is more than FREE_BYTES."""
 
 MOST_VALUES = 10_000_000
 """Values of a JSON document in a compressed file; each takes tens of bytes when parsed."""
@@ -131,14 +131,14 @@ def open_source(path: Path) -> _File:
 
 
 def open_sources(paths: Sequence[Path]) -> Source:
-    """One file, or several as one."""
+    """The file, or several files as a single source."""
     sources = tuple(map(open_source, paths))
     return sources[0] if len(sources) == 1 else Files(sources)
 
 
 def matching_files(paths: Iterable[Path]) -> list[Path]:
-    """The paths, and the files that a pattern such as `runs/*.jsonl` matches, sorted. DataError
-    where none does."""
+    """The paths, and the files that a pattern such as `runs/*.jsonl` matches, sorted. DataError if
+    a pattern matches no file."""
     found: list[Path] = []
     for path in paths:
         if path.exists() or not glob.has_magic(str(path)):
@@ -183,7 +183,7 @@ def most_bytes(path: Path) -> int:
 def _too_large(path: Path) -> DataError:
     return DataError(
         f"{path.name} unpacks to more than {most_bytes(path):,} bytes, {MOST_RATIO} times its "
-        "size, as files do that are made to fill the memory; if you trust it, unpack it first"
+        "size; such a file may be made to fill the memory. If you trust the file, unpack it first"
     )
 
 
@@ -208,7 +208,7 @@ class _Limited(io.RawIOBase):
 
 
 def _open_json(path: Path) -> _File:
-    """A .json file: rows on lines, or one document, such as an array."""
+    """A .json file: rows on lines, or a document, such as an array."""
     with _opened(path) as (content, _):
         first = next((line for line in content if line.strip()), b"")
     try:
@@ -294,7 +294,7 @@ class _File:
         return self, []
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
-        """Each row, and where in the file it ends, at most."""
+        """Each row, and the last place in the file where the row may end."""
         raise NotImplementedError
 
 
@@ -444,8 +444,8 @@ def chat_in_text(field: Any, place: str) -> Any:
 
 
 class JsonDocument(_File):
-    """A file that is one JSON document: an array of rows, an object with the array `samples`, or
-    one row. It is parsed as a whole, in memory."""
+    """A file with a single JSON document: an array of rows, an object with the array `samples`, or
+    a row. The document is parsed as a whole, in memory."""
 
     def _parsed(self) -> Iterator[tuple[Row, int]]:
         with _opened(self.path) as (content, _):
@@ -501,7 +501,7 @@ ZSTD = 93
 
 
 def _check_values(content: bytes, name: str) -> None:
-    """DataError for a packed document that would be far larger when it is parsed."""
+    """DataError for a packed document whose values would fill the memory."""
     if sum(map(content.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise DataError(
             f"{name} has more than {MOST_VALUES:,} values in one document; unpack it first, and "
@@ -517,7 +517,7 @@ def _json_value(content: bytes, name: str) -> Any:
 
 
 def _with_ends(rows: Iterable[Any], name: str, size: int, count: int) -> Iterator[tuple[Row, int]]:
-    """Each of `count` rows of a file, and where it would end if all were as long."""
+    """Each of `count` rows of a file, and where the row would end if all rows had one length."""
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError(f"{name}, row {number} isn't a JSON object")
@@ -543,7 +543,7 @@ class Parquet(_File):
             raise DataError(f"{name} is a damaged Parquet file: {first_line(error)}") from error
 
     def _rows(self, file: Any) -> Iterator[Row]:
-        """The rows. DataError for a file whose repeated values fill the memory when it is read."""
+        """The rows. DataError for a file whose repeated values would fill the memory."""
         left = most_bytes(self.path)
         if self.size > left:
             raise _too_large(self.path)

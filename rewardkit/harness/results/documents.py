@@ -82,7 +82,7 @@ class _Summary(TypedDict):
 
 @contextlib.contextmanager
 def decoding(path: Path, what: str, remedy: str) -> Iterator[None]:
-    """Raise RunMismatch where the file at `path` can't be decoded as `what`."""
+    """Raise RunMismatch if the file at `path` can't be decoded as `what`."""
     try:
         yield
     except (ValueError, RecursionError) as error:  # msgspec's, json's and Unicode's
@@ -122,7 +122,7 @@ def read_run_record(path: Path) -> dict[str, Any]:
 
 
 def read_run_summary(path: Path) -> dict[str, Any]:
-    """Read a summary.json. Raises RunMismatch, or FileNotFoundError if it is missing."""
+    """Read a summary.json. Raises RunMismatch, or FileNotFoundError for a missing file."""
     remedy = "Run the same command again to rewrite it"
     with decoding(path, "a summary that rewardkit wrote", remedy):
         summary = read_document(path)
@@ -162,9 +162,9 @@ def read_notes(folder: Path) -> Mapping[str, SampleNote]:
 
 
 def write_note(folder: Path, key: str, note: SampleNote) -> None:
-    """Store the note on the sample with this key; one without text and tags is removed.
+    """Store the note on the sample with this key; a note without text and tags is removed.
 
-    The file is replaced whole. Raises WriteError.
+    The whole file is replaced. Raises WriteError.
     """
     notes = {**read_notes(folder), key: note}
     samples = {key: asdict(note) for key, note in notes.items() if note.note or note.tags}

@@ -42,14 +42,14 @@ class Plot:
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar for each name, with its interval: of values from 0, on an axis of their own."""
+    """A bar with an interval for each name; the values start at 0, and each plot has an axis."""
 
     title: str
     bars: Mapping[str, Metric]
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values for summary.json; None for a value or a bound that is infinite."""
+        """Plain values for summary.json; an infinite value or bound is None."""
         plain: dict[str, Any] = finite({"kind": "bars", **asdict(self)})
         return plain
 

@@ -114,7 +114,7 @@ def flat(values: Mapping[str, Any], separator: str = ".") -> Iterator[tuple[str,
 
 
 def check_output_folder(folder: Path) -> None:
-    """UsageError if `folder` is a file, can't be reached, or holds a model or is inside one's."""
+    """UsageError if `folder` is a file, can't be reached, or belongs to a model's folder."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; --output-dir must name a folder")
     target = folder.expanduser().absolute()

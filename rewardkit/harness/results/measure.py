@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -12,7 +12,7 @@ from typing import Literal
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.metric import AMOUNTS, SHARES, Metric, ValueScale
 from rewardkit.harness.results.names import PART
-from rewardkit.harness.results.rates import RATES, Rate, components, kind_of
+from rewardkit.harness.results.rates import RATES, components, kind_of
 from rewardkit.protocols import Task, extras
 from rewardkit.text.printable import get_logger
 
@@ -66,7 +66,7 @@ def general_measures(parts: Iterable[str]) -> dict[str, Measure]:
     """The measures that any task has; `parts` are the names of its score's components."""
     rates = {
         name: Measure(
-            partial(_rate, rate),
+            partial(lambda rate, row: rate.value_of(kind_of(row)), rate),
             lower_is_better=rate.lower_is_better,
             defined_for=rate.defined_for,
         )
@@ -74,10 +74,6 @@ def general_measures(parts: Iterable[str]) -> dict[str, Measure]:
     }
     of_parts = {PART + part: Measure(partial(_part, part)) for part in sorted(parts)}
     return {**rates, "score": Measure(lambda row: row.verdict.score), **of_parts}
-
-
-def _rate(rate: Rate, row: CompletionRow) -> float | None:
-    return rate.value_of(kind_of(row))
 
 
 def _part(part: str, row: CompletionRow) -> float | None:
@@ -94,22 +90,21 @@ def task_amounts(
     by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
-    estimates = {task.name: _estimates(task, by_task[task.name]) for task in tasks}
-    return {name: of_task for name, of_task in estimates.items() if of_task}
-
-
-def _estimates(task: Task, rows: Sequence[CompletionRow]) -> dict[str, Metric]:
-    try:
-        estimates = {name: estimate(measure, rows) for name, measure in amounts_of(task).items()}
-    except Exception as error:  # a plugin's measure may raise anything; the run must survive
-        logger.warning(
-            "the measures of task %r failed, and the curve lacks them: %s: %s",
-            task.name,
-            type(error).__name__,
-            error,
-        )
-        return {}
-    return {name: metric for name, metric in estimates.items() if metric is not None}
+    amounts: dict[str, dict[str, Metric]] = defaultdict(dict)
+    for task in tasks:
+        try:
+            for name, measure in amounts_of(task).items():
+                if metric := estimate(measure, by_task[task.name]):
+                    amounts[task.name][name] = metric
+        except Exception as error:  # a plugin's measure may raise anything; the run must survive
+            amounts.pop(task.name, None)
+            logger.warning(
+                "the measures of task %r failed, and the curve lacks them: %s: %s",
+                task.name,
+                type(error).__name__,
+                error,
+            )
+    return dict(amounts)
 
 
 def amounts_of(task: Task) -> Mapping[str, Measure]:

@@ -90,10 +90,6 @@ class RowKind(NamedTuple):
 _FLEXIBLE = {correct: BriefVerdict(correct) for correct in (True, False, None)}
 
 
-def _without_answer(flexible: BriefVerdict) -> BriefVerdict:
-    return replace(flexible, answer=None) if flexible.parts else _FLEXIBLE[flexible.correct]
-
-
 def kind_of(
     row: CompletionRow,
     parts: tuple[str, ...] = (),
@@ -102,13 +98,16 @@ def kind_of(
 ) -> RowKind:
     """A row's kind, with these parts, scores and groups."""
     verdict, flexible = row.verdict, row.flexible
+    if flexible is not None:
+        is_brief = not flexible.parts
+        flexible = _FLEXIBLE[flexible.correct] if is_brief else replace(flexible, answer=None)
     return RowKind(
         row.task,
         row.finish_reason,
         is_thinking_unclosed(row),
         verdict.correct,
         verdict.failure,
-        flexible and _without_answer(flexible),
+        flexible,
         parts,
         scores,
         groups,

@@ -137,9 +137,21 @@ def _row(record: Mapping[str, Any], group: str, index: int) -> RolloutRow:
         prompt = alone or json.dumps(turns, ensure_ascii=False, default=str)
     if _is_earlier(record):
         rewards = {entry["name"]: entry["reward"] for entry in record["rewards"]}
-        verdicts = {entry["name"]: _earlier_verdict(entry) for entry in record["verdicts"] or ()}
+        verdicts = {
+            entry["name"]: Verdict.from_json(
+                {**entry, "parts": {part["name"]: part["score"] for part in entry["parts"]}}
+            )
+            for entry in record["verdicts"] or ()
+        }
     else:
-        rewards = {name: _number(record[name]) for name in _reward_names(record)}
+        # TRL's columns of rewards are numbers; the columns that functions log have a slash
+        rewards = {
+            name: _number(value)
+            for name, value in record.items()
+            if "/" not in name
+            and name not in ("step", "advantage")
+            and isinstance(value, float | None)
+        }
         labels = [name.removesuffix("/verdict") for name in record if name.endswith("/verdict")]
         verdicts = {label: _verdict(record, label) for label in labels}
     return RolloutRow(
@@ -155,15 +167,6 @@ def _row(record: Mapping[str, Any], group: str, index: int) -> RolloutRow:
     )
 
 
-def _reward_names(record: Mapping[str, Any]) -> list[str]:
-    """TRL's columns of rewards: numbers, where the columns that functions log have a slash."""
-    return [
-        name
-        for name, value in record.items()
-        if "/" not in name and name not in ("step", "advantage") and isinstance(value, float | None)
-    ]
-
-
 def _number(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else value
 
@@ -174,8 +177,3 @@ def _verdict(record: Mapping[str, Any], label: str) -> Verdict:
     filled = {"answer": fields["answer"] or None, "failure": fields["failure"] or None}
     score = None if correct is None else _number(record[f"{label}/score"])
     return Verdict.from_json({**fields, **filled, "correct": correct, "score": score})
-
-
-def _earlier_verdict(record: Mapping[str, Any]) -> Verdict:
-    parts = {part["name"]: part["score"] for part in record["parts"]}
-    return Verdict.from_json({**record, "parts": parts})

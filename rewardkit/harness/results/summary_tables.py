@@ -12,7 +12,7 @@ from rewardkit.records import MANY_LATE, Failure
 from rewardkit.tables import Cell, Line, Table
 
 MOST_NAMED = 3
-"""How many runs a warning names: those with the largest shares."""
+"""A warning names this many runs, the runs with the largest shares."""
 
 LATE = (
     "wrong because judging ran out of time; raise --timeout if the verifier needs longer for right "
@@ -22,7 +22,7 @@ LARGE_GAP = 0.05
 """The flexible gap from which there is a warning."""
 
 WIDE_REACH = 0.2
-"""How far pass@k, at least twice accuracy, must exceed it for a warning."""
+"""There is a warning if pass@k is twice the accuracy, and exceeds the accuracy by this much."""
 
 
 def warnings(task: TaskSummary) -> Iterator[str]:
@@ -38,7 +38,13 @@ def warnings(task: TaskSummary) -> Iterator[str]:
             f"{words('flexible_gap')} {gap.value:.1%}: these answers are right, but not in the "
             "form that the prompt asks for"
         )
-    yield from _reach(task)
+    if most := _largest_k(task.metrics):
+        single, several = task.metrics["accuracy"], task.metrics[f"pass@{most}"]
+        if several.value >= max(2 * single.value, single.value + WIDE_REACH):
+            yield (
+                f"pass@{most} is {several.value:.1%} and accuracy {single.value:.1%}: the model "
+                "can answer, but seldom does"
+            )
 
 
 def of_runs(runs: Sequence[tuple[str, TaskSummary]]) -> Iterator[str]:
@@ -70,18 +76,6 @@ def _complaints(task: TaskSummary) -> tuple[tuple[int, str], ...]:
         ),
         (late if late > MANY_LATE * task.completions else 0, LATE),
     )
-
-
-def _reach(task: TaskSummary) -> Iterator[str]:
-    most = _largest_k(task.metrics)
-    if not most or f"pass@{most}" not in task.metrics:
-        return
-    single, several = task.metrics["accuracy"], task.metrics[f"pass@{most}"]
-    if several.value >= max(2 * single.value, single.value + WIDE_REACH):
-        yield (
-            f"pass@{most} is {several.value:.1%} and accuracy {single.value:.1%}: the model can "
-            "answer, but seldom does"
-        )
 
 
 MOST_GROUPS = 30

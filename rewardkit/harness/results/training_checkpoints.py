@@ -94,8 +94,8 @@ def is_complete(folder: Path) -> bool:
 def damage(folder: Path) -> str:
     """Why no training can resume from this checkpoint; empty if one can.
 
-    transformers' Trainer resumes without a word where the optimizer's or the scheduler's state is
-    missing, and then trains to other weights.
+    If the state of the optimizer or of the scheduler is missing, transformers' Trainer resumes
+    without a warning and trains to other weights.
     """
     if not is_complete(folder):
         return f"its {STATE} or a shard of its weights is missing or damaged"

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from rewardkit.verifiers.judge.use import Uses
 
 COMPLETIONS_OF_ROW = "completions_of_row"
-"""The field of a stored row with the number of completions in its row of the file, where that is
-another than usual."""
+"""The field of a stored row with the number of completions in its row of the file, if that number
+isn't the usual number."""
 
 WITHOUT_COMPLETION = Verdict.wrong(Failure.NO_ANSWER, message=NO_COMPLETION)
 
@@ -121,7 +121,7 @@ class Job:
 
     @property
     def timeouts(self) -> dict[str, float | None]:
-        """The seconds for a verdict of each task or verifier; None: its own."""
+        """The seconds for a verdict of each task or verifier; None: the verifier's deadline."""
         raise NotImplementedError
 
     def problems(self) -> Iterator[tuple[str, str]]:
@@ -370,7 +370,7 @@ def pickled_job(job: Job, where: str) -> bytes:
     except Exception as error:  # pickling runs code of verifiers and tasks
         raise JudgingError(
             f"the verifier can't be sent to {where}: {type(error).__name__}: {error}; "
-            "it must not hold open files, locks or the like"
+            "a verifier must not hold open files or locks"
         ) from error
 
 
@@ -443,9 +443,15 @@ def judge_in_processes(
 
 
 def _start_judging(pickled: bytes, alive: Connection) -> None:
-    """Load the job in a new process, which ends with the caller, however that ends."""
+    """Load the job in a new process. The process ends with the caller, also if the caller is
+    killed."""
     global _job
-    threading.Thread(target=_exit_with_caller, args=(alive,), daemon=True).start()
+
+    def exit_with_caller() -> None:
+        alive.poll(None)  # until the other end is closed
+        os._exit(1)
+
+    threading.Thread(target=exit_with_caller, daemon=True).start()
     os.setsid()  # Ctrl-C is for the caller
     with contextlib.suppress(OSError):  # closed
         os.dup2(2, 1)  # the caller's standard output is for results
@@ -454,7 +460,7 @@ def _start_judging(pickled: bytes, alive: Connection) -> None:
     except Exception as error:  # a plugin's own; every chunk is answered with this error
         message = (
             f"the verifier can't be loaded into a judging process: {type(error).__name__}: "
-            f"{error}; what it needs must be importable in a fresh interpreter"
+            f"{error}; a fresh interpreter must be able to import what the verifier needs"
         )
 
         def refuse(_: Chunk) -> ChunkResult:
@@ -464,13 +470,8 @@ def _start_judging(pickled: bytes, alive: Connection) -> None:
 
 
 _job: Callable[[Chunk], ChunkResult]
-"""The job of this process, where it is one of several."""
+"""The job of this process, if several processes judge."""
 
 
 def _judge_chunk(chunk: Chunk) -> bytes:
     return pickled_result(_job, chunk)
-
-
-def _exit_with_caller(alive: Connection) -> None:
-    alive.poll(None)  # until the other end is closed
-    os._exit(1)

@@ -46,7 +46,7 @@ class ScoreResult:
     summaries: Mapping[str, TaskSummary]
     agreement: Agreement
     limits: LimitCounts
-    """Verdicts of this session that had more time than their deadline."""
+    """Verdicts of this session that took more time than their deadline."""
     first_error: str = ""
     """The first completion that is unjudged or crashed the verifier, and why."""
     gaps: Gaps = field(default_factory=Gaps)
@@ -70,7 +70,7 @@ def score(plan: ScorePlan, reporter: Reporter, spread: Spread | None = None) -> 
     With a folder, rows are appended to its samples.jsonl in the order of the file, and an
     interrupted scoring resumes after the last whole row. Raises RunMismatch if the folder
     belongs to something else, and DataError for a file without rows or a row that can't be read;
-    the rows before it are stored.
+    the rows before the unreadable row are stored.
     """
     take_limit_counts()  # those of other work in this process
     take_judge_uses()
@@ -168,7 +168,7 @@ class _Scoring:
     def _resume(self, folder: RunFolder) -> None:
         """Count the stored rows, and skip the rows of the file that they came from.
 
-        Of a row of the file that isn't stored whole, what is stored is judged again.
+        A row of the file whose completions aren't all stored is judged again.
         """
         job, place = self._plan.job, folder.path / SAMPLES
         known, of_row = job.timeouts.keys(), list[CompletionRow]()
@@ -199,13 +199,13 @@ class _Scoring:
 class Numbering:
     """Counts the completions of each id, in the order of the rows.
 
-    A row whose id is its own number, as for rows without an id, takes one byte; any other id takes
-    about a hundred.
+    A row whose id is the row's number, such as a row without an id, takes one byte; any other id
+    takes about a hundred bytes.
     """
 
     def __init__(self) -> None:
         self._of_own_number = bytearray()
-        """For each row the number of its completions, or 0 if its id isn't its own number."""
+        """For each row the number of its completions, or 0 if the id isn't the row's number."""
         self._counts: dict[str, int] = {}
 
     def first(self, identifier: str, completions: int = 1) -> int:

@@ -1,4 +1,4 @@
-"""The plan of a scoring, of a file or of a run's folder: all that decides it, resolved."""
+"""Plan a scoring of files or of a run's folder: resolve everything that decides its verdicts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class VerifierChoice:
     task: str | None = None
     verifier: str | None = None
     verifier_field: str | None = None
-    """The column that names each row's verifier, one of `names`."""
+    """The column with the name of each row's verifier, one of `names`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     names: Sequence[str] = ()
     definition: Mapping[str, Any] = field(default_factory=dict)
@@ -60,16 +60,16 @@ class VerifierChoice:
     task_args: Mapping[str, Any] = field(default_factory=dict)
     """The task's own parameters."""
     thinking: Thinking | None = None
-    """How much of a thinking block is read; None: as the task or the verifier declares."""
+    """How much of a thinking block is read; None: what the task or the verifier declares."""
     thinking_tags: ThinkingTags | None = None
-    """What opens and closes thinking, where the tags aren't among those that are known."""
+    """The tags that open and close thinking, if rewardkit doesn't know them."""
     timeout: float | None = None
-    """Seconds for a verdict; None: as the task or the verifier declares."""
+    """Seconds for a verdict; None: what the task or the verifier declares."""
     opinions: Mapping[str, Any] = field(default_factory=dict)
     """The fields of `SecondOpinions` that are set."""
 
     def check(self) -> None:
-        """UsageError unless one of a task, a verifier and a column of verifiers is named."""
+        """UsageError unless a task, a verifier or a column of verifiers is named, and only one."""
         if sum(one is not None for one in (self.task, self.verifier, self.verifier_field)) != 1:
             raise UsageError(
                 "name the verifier: give --task NAME, --verifier NAME or --verifier-field COLUMN"
@@ -95,7 +95,7 @@ class VerifierChoice:
         return replace(self, names=verifiers_named_in(rows, self.verifier_field))
 
     def resolve(self, reading: str | None = None) -> tuple[TaskVerifiers, Task | None]:
-        """The verifiers, and the task if one is named."""
+        """The verifiers, and the named task, if there is a task."""
         installed, thinking = registry.installed(), self.thinking
         task: Task | None = None
         if self.task is None:
@@ -140,7 +140,7 @@ class VerifierChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOutput:
-    """The folder for rows and figures; without one, completions are only counted."""
+    """The folder for rows and figures; without a folder, completions are only counted."""
 
     output_dir: Path | None = None
     overwrite: bool = False
@@ -171,7 +171,7 @@ class ScorePlan:
     warnings: Sequence[str] = ()
     """What is suspicious about the files."""
     processes: int | None = None
-    """None: one for each core if the file is large, else this process alone."""
+    """None: a process for each core if the file is large, else this process alone."""
 
     @property
     def is_run(self) -> bool:
@@ -311,8 +311,8 @@ def _pooled_models(source: Source) -> Iterator[str]:
     distinct = list(dict.fromkeys(filter(None, models)))
     if len(distinct) > 1:
         yield (
-            f"the files are of {len(distinct)} models ({', '.join(distinct)}), and the figures are "
-            "those of all together; --each scores each file separately"
+            f"the files hold completions of {len(distinct)} models ({', '.join(distinct)}), and "
+            "the figures pool all models; --each scores each file separately"
         )
 
 
@@ -357,7 +357,7 @@ def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScoreP
 
 
 REPLACING = ("thinking", "thinking_tags", "timeout", "opinions")
-"""What a scoring may set otherwise than the run whose completions it judges again."""
+"""The settings of a run that you can replace when you judge its completions again."""
 
 
 def scoring_fingerprint(

@@ -24,7 +24,7 @@ COMPLETION_FIELDS = (
     *("completion", "response", "output", "generation", "completions", "responses", "outputs"),
     *("generations", "choices", "messages", "solution", "text"),
 )
-"""Fields tried for the completion if none is named; the first that holds one is used."""
+"""Fields that may hold the completion if you name no field; the first that holds one is read."""
 
 AT_THE_LIMIT = ("max_tokens", "max_output_tokens", "model_length")
 """Other programs' words for the finish reason `length`."""
@@ -62,7 +62,7 @@ class FileFields:
         if len(self.labels) not in (0, self.completions_a_row):
             raise UsageError(
                 f"{len(self.labels)} label fields for {len(self.completions)} completion fields; "
-                "name as many of each"
+                "name a label field for each completion field"
             )
 
     @cached_property
@@ -71,8 +71,8 @@ class FileFields:
         return max(1, len(self.completions))
 
     def in_format(self, name: str | None, row: Mapping[str, Any]) -> FileFields:
-        """The fields with those of a format where none is named. Without a name, the format is
-        that of `row`, if it is plain."""
+        """The fields, completed by the fields of a format. Without a name, `row` decides the
+        format."""
         plain = (one for one, (is_written_so, _) in FORMATS.items() if is_written_so(row))
         name = name or next(plain, None)
         if name is None:
@@ -139,7 +139,7 @@ FORMATS: Mapping[str, tuple[Callable[[Mapping[str, Any]], bool], FileFields]] = 
     "trl": (_has("step", "prompt", "completion", "advantage"), FileFields(("completion",))),
     "gemini-batch": (_is_gemini, FileFields(("response.candidates",))),
 }
-"""How the rows of other programs' logs are known, and the fields to read."""
+"""For each program whose logs are read: how to recognise a row, and the fields to read."""
 
 WITHOUT_RESULT = ("errored", "expired", "canceled", "failed")
 """Anthropic's words for requests that got no reply."""
@@ -227,7 +227,7 @@ Text = tuple[str | None, Mapping[str, Any]]
 
 
 def _texts(value: Any) -> Iterator[Text]:
-    """The texts of a field: one for a text, a chat or nothing, several for a list of them."""
+    """The texts of a field: a single text for a text, a chat or nothing, several for a list."""
     if isinstance(value, str):
         yield value, {}
     elif isinstance(value, list):
@@ -250,7 +250,7 @@ def _texts(value: Any) -> Iterator[Text]:
 
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
-    """The text of a message, or of a server's choice. TypeError if it is neither."""
+    """The text of a message, or of a server's choice. TypeError for another object."""
     message = value.get("message") or value
     for name in ("content", "text"):
         if name in message:
@@ -276,8 +276,7 @@ def _apart_from_text(around: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _objects_around(row: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """The objects that a field is nested in, the innermost first; none of a plain row without
-    ENDINGS."""
+    """The objects around a field, the innermost first; none for a plain row without ENDINGS."""
     if name in row:
         return [] if ENDINGS.isdisjoint(row) else [row]
     parts = name.split(".")
@@ -324,8 +323,9 @@ def references(
     verifier: VerifierCallable,
     usual: Sequence[str],
 ) -> tuple[str, ...]:
-    """A row's references, in the field that is named or the first `usual` one; at least one: "" if
-    the verifier needs none. DataError names the row and the field; NoReference if that is empty."""
+    """The references of a row, from the named field or the first filled field of `usual`; ("",) if
+    the verifier needs no reference. DataError names the row and the field; NoReference if no field
+    is filled."""
     name = columns.reference
     read = {*(columns.completions or [completion_field(row) or ""]), *columns.labels}
     names = [name] if name is not None else [one for one in usual if one not in read]

@@ -34,7 +34,7 @@ class Gaps:
     ids: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, gap: str, count: int, ids: Sequence[str]) -> None:
-        """Count completions that have such a verdict."""
+        """Count completions with this gap."""
         self.counts[gap] += count
         listed = self.ids.setdefault(gap, [])
         listed += ids[: MOST_IDS - len(listed)]
@@ -68,13 +68,13 @@ class PackedStrings:
 
 OPEN_THINKING = "<think>"
 ANSWERED = "answer"
-"""The text of any completion that is not thinking alone."""
+"""The text that stands for any completion that doesn't consist of thinking only."""
 
 
 class _PackedRow:
     """A row that reads the fields that figures need from a tally, on access.
 
-    `shared` has those that all rows of its kind have in common.
+    `shared` has the fields that all rows of a kind have in common.
     """
 
     __slots__ = ("_number", "_shared", "_tally", "id")
@@ -118,7 +118,8 @@ class _PackedRow:
 
 
 LONGEST_ANSWER = 64
-"""The longest answer stored in full, in characters; of a longer one, the start and a hash."""
+"""Characters of the longest answer that is stored in full; of a longer answer, the start and a
+hash are stored."""
 
 LONGEST_ERROR = 300
 """Characters of an error that are kept."""

@@ -39,9 +39,9 @@ class TrainingReply:
     text: str
     correct: bool | None
     cut_off: bool
-    """Whether it ended at the token limit."""
+    """Whether the completion ended at the token limit."""
     changed: bool
-    """Whether its verdict in the run is on another text, or on another form of the answer."""
+    """Whether the run's verdict is on another text or on another form of the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Selection:
             raise UnknownName.among("order", self.choose, ORDERS)
 
     def __call__(self, replies: Sequence[TrainingReply]) -> list[TrainingReply]:
-        """Put the replies to one problem in order, without the repeated ones."""
+        """Put the replies to one problem in order, and leave out repeated replies."""
         distinct: dict[str, TrainingReply] = {}
         for reply in replies:
             distinct.setdefault(" ".join(reply.text.split()), reply)

@@ -24,7 +24,7 @@ Entry = dict[str, Any]
 """`{"step", "logs": {…}, "evaluation": {task: metrics}, "warnings": […]}`. An evaluated step also
 has `"lengths": {task: tokens at 0, 5, … 100% of the completions}`, `"answers": {task:
 frequent_answer}` and, for tasks that declare amounts, `"amounts": {task: metrics}`. The first
-entry of a training has `"training": {"model", "max_steps", "started"}`."""
+entry of each session has `"training": {"model", "max_steps", "started"}`."""
 
 
 @dataclass(frozen=True)

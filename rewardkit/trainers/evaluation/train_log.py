@@ -80,8 +80,8 @@ class TrainLog:
     """The log and the curve in a folder; each sign is logged once.
 
     Each step is a line of the file. Every change is written at once. A training that resumes at a
-    step continues the log at this step. A new training starts a new log; its first entry holds
-    `about`.
+    step continues the log at this step. A new training starts a new log. The first entry of each
+    session holds `about`.
     """
 
     def __init__(
@@ -97,9 +97,6 @@ class TrainLog:
         self._truncation_share = truncation_share
         earlier = read_log(folder) if resumed_at else []
         self.entries = [entry for entry in earlier if entry["step"] <= resumed_at]
-        if self.entries and about:  # a resumed training may have another number of steps
-            before = self.entries[0].get("training", about)
-            self.entries[0]["training"] = {**about, "started": before.get("started", "")}
         # lines are kept as text: formatting the log of a long training again takes too long
         self._lines = [as_json(entry) for entry in self.entries]
         self._present_signs = self._signs()
@@ -151,7 +148,8 @@ class TrainLog:
     def _entry(self, step: int) -> Entry:
         if not self.entries or self.entries[-1]["step"] != step:
             empty = {"step": step, "logs": {}, "evaluation": {}, "warnings": []}
-            about = {"training": self._about} if self._about and not self.entries else {}
+            about = {"training": self._about} if self._about else {}
+            self._about = {}
             self.entries.append(empty | about)
             self._lines.append("")
         return self.entries[-1]

@@ -52,16 +52,14 @@ def test_a_resumed_log_ends_at_the_step_it_resumes_from(tmp_path: Path) -> None:
     assert log_in(tmp_path / "none", resumed_at=2).entries == []
 
 
-@pytest.mark.parametrize("earlier", [{}, {"model": "m", "max_steps": 2, "started": "before"}])
-def test_a_resumed_log_says_how_many_steps_the_training_has_now(
-    tmp_path: Path, earlier: dict[str, object]
-) -> None:
-    TrainLog(tmp_path, resumed_at=0, truncation_share=0.2, about=earlier).add_logs(1, {})
-    about = {"model": "m", "max_steps": 5, "started": "now"}
-    TrainLog(tmp_path, resumed_at=1, truncation_share=0.2, about=about).add_logs(2, {})
-    first, second = json.loads((tmp_path / "train_log.json").read_text())
-    assert first["training"] == about | {"started": earlier.get("started", "now")}
-    assert "training" not in second
+def test_each_session_says_how_many_steps_it_has(tmp_path: Path) -> None:
+    abouts = [{"model": "m", "max_steps": steps, "started": "now"} for steps in (2, 5)]
+    for resumed_at, about in enumerate(abouts):
+        log = TrainLog(tmp_path, resumed_at=resumed_at, truncation_share=0.2, about=about)
+        for step in (1, 2, 3)[resumed_at:]:
+            log.add_logs(step, {})
+    entries = json.loads((tmp_path / "train_log.json").read_text())
+    assert [entry.get("training") for entry in entries] == [*abouts, None]
 
 
 @pytest.mark.parametrize(
