@@ -54,9 +54,9 @@ def load_task(name: str, **parameters: object) -> Task:
 def load_run(folder: str | os.PathLike[str]) -> Any:
     """Return a run's samples as a pandas frame, a row for each completion.
 
-    The columns are those of `rewardkit export --csv`: `verdict_correct` is True, False or missing
-    where the completion is unjudged. UsageError for a folder without a run, MissingExtra without
-    pandas.
+    The columns are those of `rewardkit export --csv`. `verdict_correct` is True or False, and
+    missing if the completion is unjudged. UsageError for a folder without a run, MissingExtra
+    without pandas.
     """
     from rewardkit.harness.report.flat_samples import sample_frame
     from rewardkit.harness.results.completion_row import SAMPLES
@@ -79,10 +79,10 @@ def verify(
 ) -> Verdict:
     r"""Return the verdict on one completion. Callable from any thread.
 
-    `verifier` is a name or any callable `(text, sample)`, async or not; `columns` are further
-    columns of the data set's row that it reads. `timeout`, in seconds, `max_wall` and `env` are
-    those of `verify_batch`. UnknownName for a name that isn't installed, UsageError for a
-    completion or a reference that isn't text.
+    `verifier` is a name or a callable `(text, sample)`, async or not. `columns` are further columns
+    of the problem that the verifier reads. `timeout` (in seconds), `max_wall` and `env` are those
+    of `verify_batch`. UnknownName for a name that isn't installed, UsageError for a completion or a
+    reference that isn't text.
 
     >>> verify("math", r"So it is \boxed{1/2}.", "0.5").correct
     True
@@ -107,13 +107,13 @@ def verify_batch(
 ) -> list[Verdict]:
     """Return the verdicts on completions against their references, in order.
 
-    The list prints as a table, and shows as one in a notebook.
+    The list prints as a table, also in a notebook.
 
-    Each verdict has `timeout` seconds of the verifier's own time, computing or sleeping (default:
-    what the verifier declares as its `deadline`, or 1); a completion that needs more is wrong
-    (`timeout`), and the others keep their verdicts. A verdict on a busy machine takes more time by
-    the clock; the limit of this time is `max_wall` seconds (default: 5 × `timeout`). A completion
-    that makes the verifier crash is wrong (`crashed`).
+    Each verdict has `timeout` seconds of the verifier's time, computing or sleeping (default: the
+    verifier's `deadline`, or 1). A completion that needs more time is wrong (`timeout`), and the
+    other completions keep their verdicts. On a busy machine, a verdict takes more time by the
+    clock: at most `max_wall` seconds (default: 5 × `timeout`). A completion that crashes the
+    verifier is wrong (`crashed`).
 
     `workers` processes (default: one for each available core) judge what the current process can't
     decide. Environment variables that look like secrets don't reach the workers, unless `env` names
@@ -130,7 +130,8 @@ def verify_batch(
 
 
 def _check_texts(name: str, values: Sequence[object]) -> None:
-    """UsageError for a value that isn't text: a verifier would raise, which counts as wrong."""
+    """Raise UsageError for a value that isn't text: a verifier would crash, which counts as
+    wrong."""
     for index, value in enumerate(values):
         if not isinstance(value, str):
             place = f"{name} {index}" if len(values) > 1 else f"the {name}"
@@ -148,15 +149,16 @@ def compare(
     """Compare runs with a baseline, problem by problem; each is the folder of a run or of several.
 
     `task`, `metric` and `cluster` are those of `rewardkit compare`. The list prints as the
-    command's tables, and a notebook shows them. RunMismatch where the runs' data differ or a run is
+    command's tables, also in a notebook. RunMismatch if the runs' data differ or a run is
     unfinished.
     """
     from rewardkit.harness.results.comparison import compare as compare_runs
     from rewardkit.harness.results.comparison_tables import Comparisons
 
     folders = [Path(run) for run in runs]
-    found = compare_runs(Path(baseline), folders, task=task, metric=metric, cluster=cluster)
-    return Comparisons(found)
+    return Comparisons(
+        compare_runs(Path(baseline), folders, task=task, metric=metric, cluster=cluster)
+    )
 
 
 @overload
@@ -217,7 +219,7 @@ def evaluate(
     from rewardkit.harness.runs.sweep import plan_sweep, sort_by_step, sweep
 
     named = task if isinstance(task, Sequence) and not isinstance(task, str) else [task]
-    tasks = tuple(os.fspath(one) if isinstance(one, os.PathLike) else one for one in named)
+    tasks = tuple(os.fspath(name) if isinstance(name, os.PathLike) else name for name in named)
     models, prompts = _listed(model), _listed(prompt)
     if not models:
         raise UsageError("no model is named; give a checkpoint's folder")
@@ -229,7 +231,7 @@ def evaluate(
 
 
 def _spell_out(function: Any) -> None:
-    """Let `help`, and an editor that completes, show an evaluation's options in place of `**`."""
+    """Show the options of an evaluation in `help` and editors, in place of `**options`."""
     parameters = inspect.signature(function).parameters.values()
     types = get_type_hints(EvalOptions)
     options = [
@@ -238,7 +240,7 @@ def _spell_out(function: Any) -> None:
         )
         for name, value in DEFAULTS.items()
     ]
-    named = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
     function.__signature__ = inspect.Signature([*named, *options])
 
 

@@ -16,8 +16,8 @@ def lazy_names(
 ) -> tuple[Callable[[str], object], list[str]]:
     """Return a module's `__getattr__`, and the names that it imports on first use.
 
-    They are what the module's `file` imports under `if TYPE_CHECKING`. MissingExtra names the
-    `extra` if a library that a name needs isn't installed.
+    The module's `file` imports these names under `if TYPE_CHECKING`. MissingExtra names the
+    `extra` if a library isn't installed.
     """
     home_of = {
         alias.name: node.module

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and how every command prints its lines."""
+"""Arguments that several commands share, and how commands print lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # --help needs none of them
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a line on stdout, or on stderr; control characters are shown."""
+    """Print a line on stdout or stderr, with control characters escaped."""
     typer.echo(printable(text), err=err)
 
 
@@ -33,11 +33,11 @@ INTERRUPTED = 130
 
 
 _LONGEST = 300
-"""Characters of a completion's error that are shown."""
+"""The number of characters of a completion's error that are shown."""
 
 
 def fail_with(reasons: Sequence[str], example: Callable[[], str] = str) -> None:
-    """Print why figures count as failed, and the first error; exit with 1 if there is a reason."""
+    """Print why figures count as failed, and the first error. Exit with 1 if there is a reason."""
     if not reasons:
         return
     for reason in reasons:
@@ -49,7 +49,7 @@ def fail_with(reasons: Sequence[str], example: Callable[[], str] = str) -> None:
 
 @contextlib.contextmanager
 def resumable(text: str = "interrupted; the same command resumes") -> Iterator[None]:
-    """End the program on Ctrl-C with this line, and with the status that shells give to it."""
+    """End the program on Ctrl-C with this line and the status of an interrupted program."""
     try:
         yield
     except KeyboardInterrupt:
@@ -58,7 +58,7 @@ def resumable(text: str = "interrupted; the same command resumes") -> Iterator[N
 
 
 def show(parts: Iterable[Table | Line], values: object, *, as_json: bool) -> None:
-    """Print tables and lines, or the values in them as JSON."""
+    """Print tables and lines, or the values as JSON."""
     from rewardkit.text.console import console
 
     if as_json:
@@ -74,8 +74,8 @@ def show_tasks(
     *,
     as_json: bool,
 ) -> None:
-    """Print the figures of tasks; with JSON, warnings about time and of figures that look broken
-    go to stderr."""
+    """Print the figures of tasks. With JSON, warnings about time and broken figures go to
+    stderr."""
     from rewardkit.harness.results.summary_tables import warnings
 
     show(parts, values, as_json=as_json)
@@ -87,7 +87,7 @@ def show_tasks(
 
 
 def echo_late(warnings: Iterable[str]) -> None:
-    """Print to stderr those of the warnings that say that judging ran out of time: for --json."""
+    """Print the warnings about judging that ran out of time to stderr, for --json."""
     from rewardkit.harness.results.summary_tables import LATE
 
     for sentence in warnings:
@@ -96,7 +96,7 @@ def echo_late(warnings: Iterable[str]) -> None:
 
 
 def first_error(folder: Path) -> str:
-    """Name the first completion of a folder that is unjudged or crashed the verifier, and why."""
+    """The first completion of a folder that is unjudged or crashed the verifier, and why."""
     from rewardkit.harness.results.completion_row import SAMPLES, current_rows  # --help needs none
 
     for row in current_rows(folder):
@@ -106,10 +106,7 @@ def first_error(folder: Path) -> str:
 
 
 def merge_shards(*folders: Path) -> None:
-    """Merge the shards in these folders, and in those in them, where it hasn't been done.
-
-    RunMismatch names the shards that are missing.
-    """
+    """Merge the unmerged shards in and below these folders. RunMismatch names missing shards."""
     from rewardkit.harness.results.run_folder import unmerged_runs
 
     for run in unmerged_runs(folders):
@@ -122,7 +119,7 @@ def merge_shards(*folders: Path) -> None:
 
 
 def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Parse `KEY=VALUE` arguments; a value that isn't JSON is text."""
+    """Parse `KEY=VALUE` arguments. A value that isn't JSON is text."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -137,7 +134,7 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
 
 
 def names(values: Iterable[str]) -> list[str]:
-    """Split `a,b,c` into names, in order and without repeats; the name of a file isn't split."""
+    """Split `a,b,c` into names, in order and without repeats. A file's name isn't split."""
     unique: dict[str, None] = {}
     for value in values:
         parts = [value] if Path(value).is_file() else value.split(",")
@@ -146,7 +143,7 @@ def names(values: Iterable[str]) -> list[str]:
 
 
 def existing(words: Iterable[str]) -> list[str]:
-    """Check words without an option: a shell expands an unquoted `run/checkpoint-*` to them."""
+    """Check words without an option: a shell expands an unquoted `run/checkpoint-*` to words."""
     folders = list(words)
     for word in folders:
         if not Path(word).exists():

@@ -32,16 +32,16 @@ def audit_command(
         str | None,
         in_what(
             metavar="KIND",
-            help="What it judges: math, choice, number, text, code, instructions, tools or json; "
-            "by default what our verifier of that name judges.",
+            help="What the verifier judges: math, choice, number, text, code, instructions, tools "
+            "or json; by default the kind of our verifier with this name.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        in_what(metavar="FILE", help="Rows whose references are judged and rewritten."),
+        in_what(metavar="FILE", help="Rows; their references are judged and rewritten."),
     ] = None,
     against: Annotated[
-        str | None, in_what(metavar="TARGET", help="A second verifier on the same cases.")
+        str | None, in_what(metavar="TARGET", help="A second verifier of the same cases.")
     ] = None,
     labelled_set: Annotated[
         str | None,
@@ -53,26 +53,25 @@ def audit_command(
         ),
     ] = None,
     family: Annotated[
-        str, in_what(metavar="START", help="Only families whose names start with this.")
+        str, in_what(metavar="START", help="Only families with names that start with START.")
     ] = "",
     case: Annotated[
         str | None,
-        in_what(metavar="JSON", help="Judge this case alone: completion, reference, columns."),
+        in_what(metavar="JSON", help="Judge only this case: completion, reference, columns."),
     ] = None,
     signature: Annotated[
         str | None,
         in_judging(
             metavar="NAME",
-            help="How the function is called, such as trl or verl, where its parameters don't "
-            "show it.",
+            help="How to call the function, such as trl or verl, if its parameters don't show how.",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
         in_judging(
             metavar="SCORE",
-            help="The score from which a completion counts as right; by default 0.5, or the "
-            "verifier's own verdict.",
+            help="The lowest score of a right completion; by default 0.5, or the verifier's "
+            "verdict.",
         ),
     ] = None,
     budget: Annotated[
@@ -82,15 +81,15 @@ def audit_command(
         int | None,
         in_judging(
             min=1,
-            help="Most cases of a family, by default 200; the budget may end earlier. With --set "
-            "most answers of a stratum, by default 1500.",
+            help="Maximum cases of a family, by default 200; the budget may end earlier. With "
+            "--set: maximum answers of a stratum, by default 1500.",
         ),
     ] = None,
     fail_on: Annotated[
         str,
         in_output(
             metavar="NAME=RATE,…",
-            help="Exit with status 1 where a rate is higher, such as false_accept=0.001,hang=0.",
+            help="Exit with status 1 if a rate is higher, such as false_accept=0.001,hang=0.",
         ),
     ] = "",
     markdown: Annotated[
@@ -104,9 +103,10 @@ def audit_command(
     output_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Measure how often a verifier accepts what is wrong and refuses what is right.
+    """Measure how often a verifier accepts wrong answers and refuses right answers.
 
-    The exit status is 1 where a rate passes --fail-on. With --case it is that of rewardkit verify.
+    The exit status is 1 if a rate is above --fail-on. With --case, the exit status is that of
+    rewardkit verify.
     """
     if case is not None:
         _judge_case(target, case, signature, threshold, verifier_args)
@@ -151,7 +151,7 @@ def _judge_case(
     threshold: float | None,
     parameters: Mapping[str, Any],
 ) -> None:
-    """Print what a target does with one case, and exit as `rewardkit verify` does."""
+    """Print the target's verdict on one case, and exit as `rewardkit verify` does."""
     from rewardkit.audit.cases import Case
     from rewardkit.audit.measure import WORDS
     from rewardkit.audit.targets import resolve_target
@@ -175,7 +175,7 @@ def _judge_case(
 
 
 def limits_in(text: str) -> dict[str, float]:
-    """The rates of `NAME=RATE,…`. UsageError for another name, or what isn't a share."""
+    """The rates of `NAME=RATE,…`. UsageError for an unknown name, and a rate that isn't a share."""
     from rewardkit.audit.measure import NAMES
 
     limits = {}
@@ -193,7 +193,7 @@ def limits_in(text: str) -> dict[str, float]:
 
 
 def passed_over(result: Audit, limits: Mapping[str, float]) -> list[str]:
-    """Why the audit fails: rates above their limits, and rates that no case gave."""
+    """Why the audit fails: rates above their limits, and unknown rates."""
     from rewardkit.audit.measure import NAMES
     from rewardkit.audit.output import rate_text
 
@@ -201,7 +201,7 @@ def passed_over(result: Audit, limits: Mapping[str, float]) -> list[str]:
     for name, limit in limits.items():
         rate = result.totals.get(name)
         if rate is not None and rate.rate is None:
-            reasons.append(f"{name}: no case had a verdict, so its rate isn't known")
+            reasons.append(f"{name}: no case had a verdict, so the rate isn't known")
         elif rate is not None and rate.rate is not None and rate.rate > limit:
             reasons.append(f"{name} ({NAMES[name]}): {rate_text(rate)}, above {limit:g}")
     return reasons

@@ -1,4 +1,4 @@
-"""`rewardkit check`: check plugins, tasks, and the four proofs that every verifier gives."""
+"""`rewardkit check`: check plugins, tasks, and the four proofs of every verifier."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _CONTROL = "the text that the check itself judges"
 
 @dataclass(frozen=True)
 class _InWorker(Verifier):
-    """A verifier without its promise to be quick, which is checked where it can be stopped.
+    """A verifier that doesn't promise to be quick, so that a worker judges and can be stopped.
 
-    What it raises, even with a reference that it can't read, is `crashed`.
+    An exception counts as `crashed`, also with an unreadable reference.
     """
 
     verifier: Verifier
@@ -73,12 +73,12 @@ class _InWorker(Verifier):
             return Verdict.of(self.verifier(text, sample) if judged is None else judged)
         except Unavailable:  # a server, or a column that the check's rows lack
             raise
-        except Exception as error:  # what a verifier raises is what is checked
+        except Exception as error:  # the check is about what a verifier raises
             return Verdict.wrong(Failure.CRASHED, message=f"{type(error).__name__}: {error}")
 
 
 def verifier_problems(verifier: Verifier, timeout: float | None) -> tuple[list[str], str]:
-    """What the proofs find wrong with a verifier, and why some of them couldn't be tried, or ""."""
+    """The faults of a verifier, and why some proofs couldn't be tried, or ""."""
     options = JudgingOptions(timeout, workers=1, thinking=thinking_of(verifier)).of(verifier)
     judged_here = verifier if judges_elsewhere(verifier) else _InWorker(verifier)
     problems: list[str] = []
@@ -114,8 +114,8 @@ def _judge(
     problems: list[str],
     pairs: Sequence[tuple[str, str]],
 ) -> list[Verdict]:
-    """The verdicts on texts with their references; `problems` gets those that the verifier's own
-    fault decided, one for each message."""
+    """The verdicts on texts with their references. Crashes and timeouts are added to `problems`,
+    once for each message."""
     items = [(text, Sample(reference)) for text, reference in pairs]
     verdicts = judge_many(verifier, items, options, control=lambda _: _CONTROL)
     faults: dict[str, str] = {}
@@ -166,11 +166,11 @@ def check_installation(
         yield _check_offers(offers, owner, broken)
 
     def chosen(kind: str, named: Sequence[str]) -> list[str]:
-        own = sorted(offers.offers(kind).items())
-        every = [] if tasks or verifiers else [name for name, _ in own]
+        installed = sorted(offers.offers(kind).items())
+        every = [] if tasks or verifiers else [name for name, _ in installed]
         return [
             name
-            for name, offer in own
+            for name, offer in installed
             if name in (named or every) and (not plugins or offer.owner in plugins)
             if (kind, name) not in broken
         ]
@@ -184,7 +184,7 @@ def check_installation(
 
 
 def _check_confinement() -> Finding:
-    """Say which level of isolation programs get; a machine without one is not broken."""
+    """Report the level of isolation of programs. A machine without isolation isn't broken."""
     try:
         return Finding(True, f"confinement: programs run at the level {choose_isolation()}")
     except ConfinementError as error:
@@ -205,23 +205,23 @@ def _refuse_unknown(
 def _check_offers(
     offers: registry.Registry, owner: str, broken_offers: dict[tuple[str, str], str]
 ) -> Finding:
-    """Check that every offer of the plugin can be imported; add those that can't, and why."""
+    """Check that all offers of the plugin load. The others are added to `broken_offers`."""
     kinds = (offers.offers(kind).values() for kind in registry.KINDS)
-    own = [offer for kind in kinds for offer in kind if offer.owner == owner]
+    of_owner = [offer for kind in kinds for offer in kind if offer.owner == owner]
     broken: list[str] = []
-    for offer in own:
+    for offer in of_owner:
         try:
             offer.load()
         except RewardkitError as error:
             needs_broken = str(error.__cause__) in broken_offers.values()
             broken_offers[offer.kind, offer.name] = str(error)
             broken.append(f"{offer.name!r} needs it, too" if needs_broken else str(error))
-    what = "its 1 offer loads" if len(own) == 1 else f"its {len(own)} offers load"
+    count = len(of_owner)
+    what = "its 1 offer loads" if count == 1 else f"its {count} offers load"
     return Finding(not broken, f"plugin {owner}: {what}", broken)
 
 
 def _check_verifier(offers: registry.Registry, name: str, timeout: float | None) -> Finding:
-    """Check the four proofs of a verifier."""
     try:
         verifier = resolve_verifier(offers.verifier(name))
         problems, untried = verifier_problems(verifier, timeout)
@@ -278,34 +278,35 @@ def _check_references(
 def _paid_for_nothing(
     verifier: Verifier, samples: Sequence[Sample], options: JudgingOptions
 ) -> Iterator[str]:
-    """How many rows pay a reply that is empty, or repeats the question."""
+    """How many rows pay for an empty reply, or for the repeated question."""
     for reply, texts in (
         ("the empty reply", [""] * len(samples)),
         ("the question, repeated,", [sample.question for sample in samples]),
     ):
         verdicts = judge_many(verifier, list(zip(texts, samples, strict=True)), options)
-        paid = [one.id for one, verdict in zip(samples, verdicts, strict=True) if verdict.score]
+        pairs = zip(samples, verdicts, strict=True)
+        paid = [sample.id for sample, verdict in pairs if verdict.score]
         if paid:
             shown = ", ".join(paid[:MOST_SHOWN])
             yield f"{len(paid):,} of {len(samples):,} rows pay for {reply} ({shown})"
 
 
 def _noted(verifier: Verifier, samples: Sequence[Sample]) -> list[str]:
-    """What the verifier remarks about references: how many share a remark, and the first few."""
+    """The verifier's notes about references, with the number of references of each."""
     noted: defaultdict[str, list[str]] = defaultdict(list)
     for sample in samples:
         for note in verifier.notes(sample):
             noted[note].append(f"{sample.id}: {sample.reference!r}")
     return [
-        f"{len(found):,} of {len(samples):,} references: {note} ({', '.join(found[:MOST_SHOWN])})"
-        for note, found in noted.items()
+        f"{len(about):,} of {len(samples):,} references: {note} ({', '.join(about[:MOST_SHOWN])})"
+        for note, about in noted.items()
     ]
 
 
 def _check_prompts(
     task: Task, name: str, samples: Sequence[Sample], options: JudgingOptions
 ) -> Finding:
-    """Check that each prompt of the task renders on every row and has correct worked examples."""
+    """Check that the task's prompts render on every row and have right worked examples."""
     prompts = prompts_of(task)
     failures = _default_prompt_problem(task, samples)
     for prompt in prompts:
@@ -324,7 +325,7 @@ def _check_prompts(
 
 
 def _default_prompt_problem(task: Task, samples: Sequence[Sample]) -> list[str]:
-    """Why the default prompt, which may be a file, doesn't render; empty if it does."""
+    """Why the default prompt, which may be a file, doesn't render; empty if the prompt renders."""
     try:
         template = resolve_prompt(task, draw=False)
     except RewardkitError:  # the finding about the references says why
@@ -342,7 +343,7 @@ def _misjudged(
     labels: Sequence[str],
     options: JudgingOptions,
 ) -> list[str]:
-    """The labels of the replies that aren't judged right, though they should be, and why."""
+    """The labels of the replies that aren't judged right, and why."""
     return [
         f"{label} judged {verdict.failure}: {verdict.message}"
         for label, verdict in zip(labels, judge_many(verifier, replies, options), strict=True)

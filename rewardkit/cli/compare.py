@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def compare_command(
     baseline: Annotated[
         Path,
-        typer.Argument(help="The folder of the baseline, or of a sweep: its first run by name."),
+        typer.Argument(help="The baseline: a run's folder, or a sweep's (its first run by name)."),
     ],
     runs: Annotated[
         list[Path] | None,
@@ -38,7 +38,7 @@ def compare_command(
     detect: Annotated[
         float | None,
         typer.Option(
-            help="Print how much data this difference needs, such as 0.02; one run is enough."
+            help="Print how much data shows this difference, such as 0.02; one run is enough."
         ),
     ] = None,
     flips: Annotated[
@@ -48,8 +48,8 @@ def compare_command(
         bool,
         typer.Option(
             "--fail-if-worse",
-            help="Exit with status 1 if the whole interval of a run's difference is a loss of "
-            "more than MARGIN.",
+            help="Exit with status 1 if a run is worse: the whole interval of its difference is a "
+            "loss of more than MARGIN.",
         ),
     ] = False,
     margin: Annotated[
@@ -61,7 +61,7 @@ def compare_command(
 ) -> None:
     """Compare runs with a baseline, problem by problem.
 
-    Prints the difference with its 95% interval, the p-value, and which problems changed.
+    The tables have the difference with its 95% interval, the p-value, and the changed problems.
     """
     from rewardkit.harness.results.comparison import compare, forecast
     from rewardkit.harness.results.comparison_tables import comparison_tables, forecast_lines
@@ -79,7 +79,7 @@ def compare_command(
             if as_json:
                 _print_json(forecasts)
             else:
-                echo("\n".join(line for one in forecasts for line in forecast_lines(one)))
+                echo("\n".join(line for each in forecasts for line in forecast_lines(each)))
             return
     comparisons = compare(
         baseline, runs or (), task=task, metric=metric, detect=detect, cluster=cluster

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rewardkit.curate import Curated
 
 MOST_GUESSES = 3
-"""Lines about the most frequent references, at most."""
+"""The maximum number of lines about frequent references."""
 
 
 @with_options
@@ -28,49 +28,57 @@ def curate_command(
         ),
     ],
     output_dir: Annotated[
-        Path, typer.Option("--output-dir", "-o", help="The folder to write; a rerun replaces it.")
+        Path,
+        typer.Option(
+            "--output-dir", "-o", help="The folder to write; the same command replaces its content."
+        ),
     ],
     keep: Annotated[
         str, typer.Option(metavar="LOW..HIGH", help="Shares of right completions to keep.")
     ] = "",
     keep_by: Annotated[
         str,
-        typer.Option(help="What must be outside of --keep: point, the share, or its interval."),
+        typer.Option(
+            help="Drop a problem if its share (point), or the whole interval of its share "
+            "(interval), is outside of --keep."
+        ),
     ] = "point",
     against: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="A task or a file to evaluate on, which the kept problems must not repeat; "
+            help="A task or a file for evaluation; kept problems must not repeat its problems; "
             "repeatable, or with commas.",
         ),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(metavar="FLAG", help="Drop problems with this flag, too; repeatable."),
+        typer.Option(metavar="FLAG", help="Also drop problems with this flag; repeatable."),
     ] = None,
     rollouts: Annotated[
         str, typer.Option(metavar="FILE", help="Completions of the problems in SOURCE.")
     ] = "",
     verifier: Annotated[str, typer.Option(help="The verifier that judges a file.")] = "",
     reference_field: Annotated[
-        str, typer.Option(help="The file's column with the reference; by default a usual one.")
+        str, typer.Option(help="The file's column with the reference; by default a common name.")
     ] = "",
     review: Annotated[
         bool,
-        typer.Option("--review", help="Open the suspects on a page of this machine, to decide."),
+        typer.Option(
+            "--review", help="Show suspect problems on a page of this machine, to decide."
+        ),
     ] = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The page's port; 0 chooses a free one.")
+        int, typer.Option(min=0, max=65535, help="The page's port; 0 chooses a free port.")
     ] = 8002,
     *,
     ray: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Choose the problems worth training on, each dropped one with its reasons.
+    """Choose the problems worth training on, with the reasons for each dropped problem.
 
-    Writes kept.parquet, dropped.parquet, curate.toml and report.html.
+    The command writes kept.parquet, dropped.parquet, curate.toml and report.html.
     """
     import msgspec
 
@@ -79,7 +87,7 @@ def curate_command(
     given: dict[str, Any] = {
         "keep": keep,
         "keep_by": keep_by,
-        "against": [name for one in against or () for name in one.split(",")],
+        "against": [name for text in against or () for name in text.split(",")],
         "drop": drop or (),
         "rollouts": rollouts,
         "verifier": verifier,
@@ -107,17 +115,21 @@ def _print(curated: Curated, *, as_json: bool) -> None:
     counts = {"reasons": dict(curated.reasons), "flags": dict(curated.flags)}
     values = {"problems": total, "kept": kept, **counts}
     reasons = [(reason, f"{count:,}") for reason, count in curated.reasons.most_common()]
-    only = [one for one in curated.flags.most_common() if one[0] not in curated.reasons]
+    flags = [
+        (flag, f"{count:,}")
+        for flag, count in curated.flags.most_common()
+        if flag not in curated.reasons
+    ]
     tables = [
         Table("dropped because", ("reason", "problems"), reasons),
-        Table("flags that drop nothing", ("flag", "problems"), [(a, f"{b:,}") for a, b in only]),
+        Table("flags that drop nothing", ("flag", "problems"), flags),
     ]
     guessed = [
         Line(f"{name}: the answer {answer!r:.40} alone solves {share:.1%} of the problems", "dim")
         for name, answer, share in curated.guesses[:MOST_GUESSES]
     ]
     kept_line = Line(f"{kept:,} of {total:,} problems kept in {curated.output_dir}")
-    shown = [one for one in tables if one.rows]
+    shown = [table for table in tables if table.rows]
     show([*shown, *guessed, kept_line], values, as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""`rewardkit data`: write a task's problems to a file, with replies to train on if asked for."""
+"""`rewardkit data`: write a task's problems, or completions to train on, to a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data_command(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="With --solutions: share of long ones (search traces, chains of thought), 0 to 1.",
+            help="With --solutions: share of long solutions (search traces, chains), 0 to 1.",
         ),
     ] = None,
     prompt: Annotated[
@@ -53,7 +53,7 @@ def data_command(
         _of_runs("--from", metavar="RUN", help="Write the right completions of this run."),
     ] = None,
     per_problem: Annotated[
-        int | None, _of_runs(min=1, help="Most rows of a problem; by default all.")
+        int | None, _of_runs(min=1, help="Maximum rows of a problem; by default all.")
     ] = None,
     choose: Annotated[
         str | None,
@@ -87,7 +87,7 @@ def data_command(
     seed: int,
     timeout: float | None,
 ) -> None:
-    """Write a task's problems as rows; `--data` reads the same problems from them."""
+    """Write a task's problems to a file that `--data` reads."""
     from rewardkit.api import load_task
     from rewardkit.harness.results.data_files import (
         as_json,
@@ -130,7 +130,7 @@ def data_command(
 
 
 def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
-    """Raise UsageError for an option that was given without the one that it needs."""
+    """Raise UsageError for an option that is set without the option that it needs."""
     for name, value in options.items():
         if value:
             raise UsageError(f"{flag(name)} needs {needed}")
@@ -145,7 +145,7 @@ def _rows(
     seed: int,
     timeout: float | None,
 ) -> tuple[list[Row], str, str]:
-    """The problems, with solutions if a share of long ones is given; and what to print of them."""
+    """The problems, with solutions if `long` is a share; their number; and what is left out."""
     from rewardkit.harness.prompts.solutions import solution_rows
     from rewardkit.harness.prompts.strategies import resolve_prompt
     from rewardkit.harness.results.data_files import rows_of

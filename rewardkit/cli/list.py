@@ -20,16 +20,16 @@ def list_command(
         Kind | None, typer.Argument(help="What to list; by default everything.")
     ] = None,
 ) -> None:
-    """List what is installed, and which plugin provides it."""
+    """List the installed verifiers, tasks, prompts, backends and recipes."""
     from rewardkit.registry import KINDS, installed
     from rewardkit.text.console import console
 
     table = Table(box=None, pad_edge=False)
     for heading in ("kind", "name", "from", "what it is"):
         table.add_column(heading, overflow="fold", no_wrap=heading != "what it is")
-    for one in [kind] if kind else KINDS:
-        for offer in sorted(installed().offers(one).values(), key=lambda offer: offer.name):
-            table.add_row(one.removesuffix("s"), offer.name, offer.owner, _about(offer))
+    for name in [kind] if kind else KINDS:
+        for offer in sorted(installed().offers(name).values(), key=lambda offer: offer.name):
+            table.add_row(name.removesuffix("s"), offer.name, offer.owner, _about(offer))
     console().print(table)
 
 
@@ -49,7 +49,7 @@ def _about(offer: Offer) -> str:
 
 
 def _about_prompt(offer: Offer) -> str:
-    """What the prompt is, and the tasks that it works for."""
+    """The prompt's description, and the tasks that it fits."""
     from rewardkit.harness.prompts.strategies import takes
     from rewardkit.harness.prompts.template import load_template
     from rewardkit.registry import installed

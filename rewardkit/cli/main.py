@@ -22,23 +22,23 @@ from rewardkit.text.redaction import redact
 
 COMMANDS = {
     "eval": "Generate completions, judge them, and write the run's folder.",
-    "score": "Judge completions from a file, or a run's folder again, without a model.",
-    "curate": "Choose the problems worth training on, each dropped one with its reasons.",
+    "score": "Judge existing completions from files or a run's folder, without a model.",
+    "curate": "Choose the problems worth training on, with the reasons for each dropped problem.",
     "verify": "Judge one completion. The exit status is 0 for right, 1 for wrong, 2 for unjudged.",
-    "audit": "Measure how often a verifier accepts what is wrong and refuses what is right.",
-    "data": "Write a task's problems as rows; `--data` reads the same problems from them.",
+    "audit": "Measure how often a verifier accepts wrong answers and refuses right answers.",
+    "data": "Write a task's problems to a file that `--data` reads.",
     "compare": "Compare runs with a baseline, problem by problem.",
-    "report": "Write a self-contained HTML page that shows one run or compares several.",
+    "report": "Write a self-contained HTML page that shows a run or compares several runs.",
     "view": "Show the runs and trainings below a folder as live pages on this machine.",
     "export": "Write samples as Parquet or CSV, and figures and tables for a paper.",
     "train": "Train a model with a recipe, by GRPO or on worked solutions.",
-    "serve": "Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish.",
-    "list": "List what is installed, and which plugin provides it.",
+    "serve": "Serve verdicts over HTTP. SIGTERM ends the server after the requests in progress.",
+    "list": "List the installed verifiers, tasks, prompts, backends and recipes.",
     "check": "Check that plugins load and that each task's verifier accepts the task's references.",
 }
-"""The commands in the order of the help, with what each does; NAME_command is in NAME.py.
+"""The commands in the order of the help, and what each does. NAME.py has NAME_command.
 
-The list of all commands comes from here: importing them would take half a second.
+`rewardkit --help` lists the commands from here: importing all commands takes half a second.
 """
 
 _REMEDIES = {
@@ -84,9 +84,9 @@ def _options(
 
 
 def app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The command line: the command that the arguments begin with, or else all of them.
+    """The command line with the command that `arguments` begin with, or else with all commands.
 
-    Building a command's options takes milliseconds, so those of other commands are left out.
+    Other commands are left out, because building a command's options takes milliseconds.
     """
     program = typer.Typer(
         name="rewardkit",
@@ -110,7 +110,7 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _listed() -> None:
-    """Stand for a command in the list of all commands."""
+    """Represent a command in the list of all commands."""
 
 
 def run() -> None:

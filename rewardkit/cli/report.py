@@ -38,7 +38,7 @@ def report_command(
         ),
     ] = "auto",
 ) -> None:
-    """Write a self-contained HTML page that shows one run or compares several."""
+    """Write a self-contained HTML page that shows a run or compares several runs."""
     from rewardkit.harness.report.page import render_runs
     from rewardkit.harness.results.run_folder import REPORT
 

@@ -44,8 +44,8 @@ def score_command(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="JSONL, JSON, Parquet or CSV files of completions, or one run's or training's "
-            "folder.",
+            help="JSONL, JSON, Parquet or CSV files of completions; or the folder of one run or "
+            "training.",
         ),
     ],
     task: Annotated[str | None, in_what(help="The task whose verifier judges.")] = None,
@@ -55,23 +55,23 @@ def score_command(
     ] = None,
     label_field: Annotated[
         list[str] | None,
-        in_what(help="A known label's field, to compare with; one for each completion field."),
+        in_what(help="A field with known labels, to compare; repeat it for each completion field."),
     ] = None,
     data: Annotated[
-        str | None, in_what(help="The problems, if the file has only their ids.")
+        str | None, in_what(help="A file of problems, if FILE has only the ids of problems.")
     ] = None,
     id_field: Annotated[
-        str | None, in_what(help="The field that identifies a row's problem; by default id.")
+        str | None, in_what(help="The field with the id of a row's problem; by default id.")
     ] = None,
     group_by: Annotated[
-        list[str] | None, in_what(help="A column to show the figures by; repeatable.")
+        list[str] | None, in_what(help="A column that groups the figures; repeatable.")
     ] = None,
     second: Annotated[
         str | None,
         in_judging(
             "--and",
             metavar="NAME",
-            help="A second verifier on the same completions, to show how far the two agree.",
+            help="A second verifier of the same completions; figures show how far both agree.",
         ),
     ] = None,
     format: Annotated[
@@ -83,7 +83,7 @@ def score_command(
     ] = None,
     each: Annotated[
         bool,
-        in_what("--each", help="Score each file as a run of its own, in DIR/NAME of --output-dir."),
+        in_what("--each", help="Score each file as a separate run, in NAME of --output-dir."),
     ] = False,
     skip_bad: Annotated[
         int,
@@ -91,7 +91,7 @@ def score_command(
             "--skip-bad",
             metavar="N",
             min=0,
-            help="Leave out up to N lines that aren't JSON objects.",
+            help="Skip up to N lines that aren't JSON objects.",
         ),
     ] = 0,
     *,
@@ -110,7 +110,7 @@ def score_command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Judge completions from a file, or a run's folder again, without a model.
+    """Judge existing completions from files or a run's folder, without a model.
 
     With --output-dir, the same command resumes after an interruption.
     """
@@ -207,21 +207,23 @@ def _print_gaps(result: ScoreResult) -> None:
 
 
 def _score_each(given: Mapping[str, Any]) -> None:
-    """Score each file with the arguments of the command, in a folder that has the file's name."""
+    """Score each file with the arguments of the command, in a folder with the file's name."""
     from rewardkit.harness.results.data_files import is_compressed, matching_files
     from rewardkit.harness.results.run_folder import short_names
 
     folder: FolderOptions = given["folder"]
     if folder.output_dir is None:
-        raise UsageError("--each writes a run for each file; name their folder with --output-dir")
+        raise UsageError("--each writes a run for each file; name a folder with --output-dir")
     files = matching_files(given["files"])
     failed = False
     plain = [file.with_suffix("") if is_compressed(file) else file for file in files]
-    for file, name in zip(files, short_names([one.with_suffix("") for one in plain]), strict=True):
-        own_folder = replace(folder, output_dir=f"{folder.output_dir}/{name}")
-        own = {"files": [file], "folder": own_folder, "each": False}
+    for file, name in zip(
+        files, short_names([path.with_suffix("") for path in plain]), strict=True
+    ):
+        folder_of_file = replace(folder, output_dir=f"{folder.output_dir}/{name}")
+        changed = {"files": [file], "folder": folder_of_file, "each": False}
         try:
-            inspect.unwrap(score_command)(**{**given, **own})
+            inspect.unwrap(score_command)(**{**given, **changed})
         except typer.Exit as ended:  # one run's figures fail; the other files are scored, too
             if ended.exit_code != FAILED:
                 raise
@@ -231,12 +233,12 @@ def _score_each(given: Mapping[str, Any]) -> None:
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
-    """The files that the paths name; a folder must be the only one."""
+    """The files that the paths name; or one folder."""
     from rewardkit.harness.results.data_files import matching_files
 
     files = matching_files(paths)
     if len(files) > 1 and any(file.is_dir() for file in files):
-        raise UsageError("score takes several files, or one folder; give each folder on its own")
+        raise UsageError("score takes several files, or one folder; score each folder separately")
     return files
 
 
@@ -246,7 +248,7 @@ def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> No
     from rewardkit.verifiers.judge.use import judge_lines
 
     tasks = result.summaries
-    values: dict[str, Any] = {"tasks": {name: one.as_json() for name, one in tasks.items()}}
+    values: dict[str, Any] = {"tasks": {name: summary.as_json() for name, summary in tasks.items()}}
     if result.judges:
         values["judges"] = result.judges
     folder = [] if output_dir is None else [Line(str(output_dir), "dim")]
@@ -255,7 +257,7 @@ def _print(result: ScoreResult, output_dir: Path | None, *, as_json: bool) -> No
 
 
 def _print_differing(agreement: Agreement, *, with_labels: bool, as_json: bool) -> None:
-    """Print which verdicts flipped since the run, or which differ from the labels."""
+    """Print the verdicts that flipped since the run, or that differ from the labels."""
     agreeing = agreement.compared - agreement.differing
     title = f"{agreement.differing:,} verdicts flipped"
     if with_labels:

@@ -12,21 +12,22 @@ from rewardkit.cli.options import with_options
 from rewardkit.errors import needs_extra
 
 DRAIN_SECONDS = 30
-"""How long requests that have begun may take after SIGTERM."""
+"""Seconds that requests in progress may take after SIGTERM."""
 
 
 @with_options
 def serve_command(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; any except loopback needs a token.")
+        str,
+        typer.Option(help="The address to listen on; an address except loopback needs a token."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8000,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file that holds the token that clients must send.")
+        Path | None, typer.Option(help="A file with the token that clients must send.")
     ] = None,
     verifier: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A verifier to offer; repeatable. By default all."),
+        typer.Option(metavar="NAME", help="A verifier to offer; repeatable; by default all."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Number of judging processes; by default one for each core.")
@@ -35,7 +36,7 @@ def serve_command(
     verifier_args: Mapping[str, Any],
     timeout: float | None,
 ) -> None:
-    """Serve verdicts over HTTP until SIGTERM, which lets requests in progress finish."""
+    """Serve verdicts over HTTP. SIGTERM ends the server after the requests in progress."""
     with needs_extra("server", "rewardkit serve"):
         from rewardkit.server.access import check_access, read_token
         from rewardkit.server.app import ServerSettings, create_app
@@ -55,7 +56,7 @@ def serve_command(
 def parameters_of(
     verifiers: Sequence[str], arguments: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """The parameters of each verifier, which are named KEY for one and VERIFIER.KEY for more.
+    """Return each verifier's parameters, named KEY for one verifier and VERIFIER.KEY for several.
 
     >>> parameters_of(["math", "gsm8k"], {"gsm8k.reading": "xml"})
     {'gsm8k': {'reading': 'xml'}}

@@ -53,8 +53,8 @@ def _accuracies(result: TrainingResult) -> Table:
     from rewardkit.tables import Table
 
     rows = [
-        (name, step, f"{found['value']:.1%}", f"{found['low']:.1%} – {found['high']:.1%}")
-        if (found := metrics.get("accuracy"))
+        (name, step, f"{metric['value']:.1%}", f"{metric['low']:.1%} – {metric['high']:.1%}")
+        if (metric := metrics.get("accuracy"))
         else (name, step, "nothing was judged", "")
         for name, step, metrics in _points(result)
     ]
@@ -142,7 +142,7 @@ def _value(value: object) -> str:
     if isinstance(value, Mapping):
         return (
             "{"
-            + ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items())
+            + ", ".join(f"{json.dumps(key)} = {_value(each)}" for key, each in value.items())
             + "}"
         )
     if isinstance(value, list):
@@ -236,7 +236,7 @@ def train_command(
 
 
 def _carrying_on(output_dir: Path) -> str:
-    """What to type after an interrupt."""
+    """The line after an interrupt: how to continue."""
     from rewardkit.trainers.training.training_folder import checkpoints
 
     if checkpoints(output_dir):

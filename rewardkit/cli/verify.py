@@ -23,11 +23,11 @@ STATUS = {True: 0, False: 1, None: 2}
 @with_options
 def verify_command(
     verifier: Annotated[
-        str, typer.Argument(help="A verifier's name; `rewardkit list verifiers` shows them.")
+        str, typer.Argument(help="A verifier's name; `rewardkit list verifiers` shows all names.")
     ],
     text: Annotated[str, typer.Argument(help="The completion; - reads standard input.")],
     reference: Annotated[
-        str | None, typer.Option(help="The correct answer, if the verifier reads one.")
+        str | None, typer.Option(help="The correct answer, if the verifier needs a reference.")
     ] = None,
     column: Annotated[
         list[str] | None,
@@ -83,7 +83,7 @@ def _lines(verdict: Verdict, reference: str | None) -> list[str]:
 def _explained(
     lines: list[str], verifier: Verifier, text: str, sample: Sample, verdict: Verdict
 ) -> list[str]:
-    """The lines of a verdict, with how the verifier read both sides if it can explain itself."""
+    """The lines of a verdict, with the verifier's explanation if it has one."""
     explained = verifier.explain(text, sample)
     if not explained:
         return [*lines, "  (this verifier has nothing to add)"]

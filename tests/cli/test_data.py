@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from rewardkit import evaluate, load_task
 from rewardkit.cli.main import app
 from rewardkit.errors import RewardkitError
+from rewardkit.harness.results.data_files import read_rows
 
 GAME = ["game24", "--set", "highest=9", "--split", "train"]
 
@@ -25,10 +28,7 @@ def run(*arguments: str) -> str:
 def test_rows_go_to_standard_output() -> None:
     rows = [json.loads(line) for line in run("motion", "--count", "4", "--seed", "3").splitlines()]
     assert [row["id"] for row in rows] == [
-        "test_in-0000",
-        "test_in-0001",
-        "test_out-0000",
-        "test_out-0001",
+        f"test_{group}-000{n}" for group in ("in", "out") for n in (0, 1)
     ]
     assert len(rows[0]["points"]) == len(rows[0]["targets"]) == 5
 
@@ -40,17 +40,9 @@ def test_the_samples_of_a_run_are_its_problems_each_once(tmp_path: Path) -> None
     replies.write_text(
         "".join(json.dumps({"id": name, "completion": "?"}) + "\n" for name in ids * 2)
     )
-    from rewardkit import evaluate
-
-    evaluate(
-        task="motion",
-        model=str(replies),
-        backend="replay",
-        data=str(file),
-        output_dir=str(tmp_path / "run"),
-        num_samples=2,
-        temperature=1.0,
-    )
+    replayed: dict[str, Any] = {"backend": "replay", "data": str(file)}
+    out = str(tmp_path / "run")
+    evaluate("motion", str(replies), output_dir=out, num_samples=2, temperature=1.0, **replayed)
     samples = tmp_path / "run" / "samples.jsonl"
     assert len(samples.read_text().splitlines()) == 4
     assert run("motion", "--data", str(samples)) == file.read_text()
@@ -61,8 +53,6 @@ def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
     file, replies = tmp_path / f"plane.{suffix}", tmp_path / "replies.jsonl"
     plane = ["--set", "kind=periodic", "--set", "dimensions=2"]
     run("motion", *plane, "--count", "6", "-o", str(file))
-    from rewardkit import evaluate, load_task
-
     task = load_task("motion")
     samples = task.load(data=str(file), split=None, seed=0)
     replies.write_text(
@@ -71,18 +61,12 @@ def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
             for sample in samples
         )
     )
-    summary = evaluate(
-        task="motion",
-        model=str(replies),
-        backend="replay",
-        data=str(file),
-        output_dir=str(tmp_path / "run"),
-    ).tasks["motion"]
+    replayed: dict[str, Any] = {"backend": "replay", "data": str(file)}
+    out = str(tmp_path / "run")
+    summary = evaluate("motion", str(replies), output_dir=out, **replayed).tasks["motion"]
     assert (summary.problems, summary.metrics["accuracy"].value) == (6, 1.0)
-    assert {group: figure.value for group, figure in summary.groups["distribution"].items()} == {
-        "in": 1.0,
-        "out": 1.0,
-    }
+    groups = {group: figure.value for group, figure in summary.groups["distribution"].items()}
+    assert groups == {"in": 1.0, "out": 1.0}
 
 
 def test_the_largest_number_is_a_parameter() -> None:
@@ -138,9 +122,6 @@ def test_the_solutions_of_a_file_are_its_own(tmp_path: Path) -> None:
     file, out = tmp_path / "gsm8k.jsonl", tmp_path / "out.parquet"
     file.write_text(json.dumps({"question": "2 + 2?", "answer": "It is <<2+2=4>>4.\n#### 4"}))
     run("gsm8k", "--data", str(file), "--solutions", "-o", str(out))
-    from rewardkit import load_task
-    from rewardkit.harness.results.data_files import read_rows
-
     (row,) = read_rows(out)
     assert row["completion"] == [{"role": "assistant", "content": "It is 4.\n#### 4"}]
     (sample,) = load_task("gsm8k").load(data=str(out), split=None, seed=0)

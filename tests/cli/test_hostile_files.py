@@ -152,39 +152,6 @@ MORE = pytest.param(1, marks=pytest.mark.faults)
 """Other damage of the same kinds."""
 
 
-@pytest.mark.parametrize("seed", [0, MORE])
-@pytest.mark.parametrize("name", RUN_FILES)
-def test_bytes_of_a_run_changed_by_chance(
-    finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number, command in enumerate(readers(tmp_path / "run", finished / "run")):
-        shutil.copytree(finished / "run", tmp_path / "run")
-        file = tmp_path / "run" / name
-        file.write_bytes(garbled(file.read_bytes(), 100 * seed + number))
-        assert_no_traceback(capsys, *command)
-        shutil.rmtree(tmp_path / "run")
-
-
-@pytest.mark.parametrize("seed", [0, MORE, pytest.param(2, marks=pytest.mark.faults)])
-@pytest.mark.parametrize("name", RUN_FILES)
-def test_values_of_a_run_of_another_type(
-    finished: Path, tmp_path: Path, name: str, seed: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number, command in enumerate(readers(tmp_path / "run", finished / "run")):
-        shutil.copytree(finished / "run", tmp_path / "run")
-        file = tmp_path / "run" / name
-        chance = random.Random(100 * seed + number)
-        values = (
-            [json.loads(line) for line in file.read_text().splitlines()]
-            if name.endswith("l")
-            else [json.loads(file.read_text())]
-        )
-        values[0] = junked(values[0], chance)
-        file.write_text("".join(json.dumps(value) + "\n" for value in values))
-        assert_no_traceback(capsys, *command)
-        shutil.rmtree(tmp_path / "run")
-
-
 TASK = b"""name = "mine"
 verifier = "math"
 question = "question"

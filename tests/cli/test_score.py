@@ -44,12 +44,24 @@ def test_a_tasks_own_columns_are_read(tmp_path: Path) -> None:
     assert accuracy(out, "gsm8k") == 0.5
 
 
-def test_a_verifier_and_fields_do_without_a_task(tmp_path: Path) -> None:
-    file = write(
-        tmp_path / "f.jsonl",
-        [{"gold": {"final": "1/2"}, "out": [], "reply": {"text": r"\boxed{0.5}"}}],
-    )
-    fields = ["--completion-field", "reply.text", "--reference-field", "gold.final"]
+@pytest.mark.parametrize(
+    ("row", "completion", "reference"),
+    [
+        (
+            {"gold": {"final": "1/2"}, "out": [], "reply": {"text": r"\boxed{0.5}"}},
+            *("reply.text", "gold.final"),
+        ),
+        (
+            {"choices": [{"text": "no answer"}, {"text": r"\boxed{4}"}], "gold": [4]},
+            *("choices.1.text", "gold.0"),
+        ),
+    ],
+)
+def test_a_verifier_and_paths_of_fields_do_without_a_task(
+    tmp_path: Path, row: dict[str, Any], completion: str, reference: str
+) -> None:
+    fields = ["--completion-field", completion, "--reference-field", reference]
+    file = write(tmp_path / "f.jsonl", [row])
     status, out, err = score(file, "--verifier", "math", *fields, "--json")
     assert status == 0, err
     assert accuracy(out, "math") == 1.0
@@ -71,23 +83,10 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
             },
         ],
     )
-    status, out, err = score(
-        file,
-        "--task",
-        "gsm8k",
-        "--verifier-arg",
-        "marker=A:",
-        "--reference-field",
-        "truth",
-        "--completion-field",
-        "small.text",
-        "--label-field",
-        "small.right",
-        "--completion-field",
-        "large.text",
-        "--label-field",
-        "large.right",
-    )
+    fields = ["--task", "gsm8k", "--verifier-arg", "marker=A:", "--reference-field", "truth"]
+    for size in ("small", "large"):
+        fields += ["--completion-field", f"{size}.text", "--label-field", f"{size}.right"]
+    status, out, err = score(file, *fields)
     assert status == 0, err
     assert "3 of 4 verdicts agree with the labels" in out
     assert "gsm8k/1/0: right, labelled False" in out
@@ -95,16 +94,8 @@ def test_another_marker_and_labels_of_several_models(tmp_path: Path) -> None:
 
 def test_the_flexible_reading_finds_the_reference_by_the_marker_too(tmp_path: Path) -> None:
     rows = [{"completion": said, "reference": "so 3 + 1\nA: 4"} for said in ("A: 4", "4", "5")]
-    status, out, err = score(
-        write(tmp_path / "f.jsonl", rows),
-        "--task",
-        "gsm8k",
-        "--verifier-arg",
-        "marker=A:",
-        "--reference-field",
-        "reference",
-        "--json",
-    )
+    fields = ["--task", "gsm8k", "--verifier-arg", "marker=A:", "--reference-field", "reference"]
+    status, out, err = score(write(tmp_path / "f.jsonl", rows), *fields, "--json")
     assert status == 0, err
     metrics = json.loads(out)["tasks"]["gsm8k"]["metrics"]
     assert metrics["accuracy"]["value"] == pytest.approx(1 / 3)
@@ -138,28 +129,11 @@ def test_completions_are_joined_to_their_problems_by_id(tmp_path: Path) -> None:
     assert accuracy(out, "gsm8k") == 1.0
 
 
-def test_a_path_reaches_into_lists(tmp_path: Path) -> None:
-    row = {"choices": [{"text": "no answer"}, {"text": r"\boxed{4}"}], "gold": [4]}
-    fields = ["--completion-field", "choices.1.text", "--reference-field", "gold.0"]
-    file = write(tmp_path / "f.jsonl", [row])
-    status, out, err = score(file, "--verifier", "math", *fields, "--json")
-    assert status == 0, err
-    assert accuracy(out, "math") == 1.0
-
-
 @pytest.mark.parametrize(
     ("row", "options", "said"),
     [
-        (
-            {"a": "x"},
-            ["--verifier", "math"],
-            "row 1 has nothing in reference, answer, solution",
-        ),
-        (
-            {"reference": None, "a": 1},
-            ["--verifier", "math"],
-            "target; it has reference",
-        ),
+        ({"a": "x"}, ["--verifier", "math"], "row 1 has nothing in reference, answer, solution"),
+        ({"reference": None, "a": 1}, ["--verifier", "math"], "target; it has reference"),
         (
             {"reference": "1", "completion": None},
             ["--verifier", "math"],

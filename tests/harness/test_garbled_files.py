@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from rewardkit import Bounded, Sample, Verdict
 from rewardkit.errors import RewardkitError
+from rewardkit.harness.report.flat_samples import write_parquet
+from rewardkit.harness.report.model_index import write_model_index
 from rewardkit.harness.report.page import render
 from rewardkit.harness.report.runs import read_runs
 from rewardkit.harness.results.comparison import compare
@@ -50,14 +52,8 @@ def write_good_run(folder: Path) -> Path:
     rows = [row("1"), row("2", correct=False), row("3", correct=None), row("4", index=0)]
     write_run(folder, rows)
     record = json.loads((folder / "run.json").read_text())
-    task = {
-        "samples": 4,
-        "num_samples": 1,
-        "group_by": ["level"],
-        "prompt": "cot",
-        "reading": None,
-        "sampling": {"temperature": 0.0},
-    }
+    task = {"samples": 4, "num_samples": 1, "group_by": ["level"], "prompt": "cot", "reading": None}
+    task["sampling"] = {"temperature": 0.0}
     record |= {"tasks": {"gsm8k": task}, "backend": {"name": "replay"}, "sessions": [{}]}
     (folder / "run.json").write_text(json.dumps(record))
     return folder
@@ -99,7 +95,18 @@ def carry_on(folder: Path) -> None:
     score(ScorePlan(job, {}, folder, {"of": folder.name}), Reporter())
 
 
-READERS = [report, compare_with_itself, score_again, score_as_file, carry_on]
+def export(folder: Path) -> None:
+    write_parquet([folder], folder.parent / "samples.parquet", overwrite=True)
+    write_model_index([folder], folder.parent / "index.md", overwrite=True)
+
+
+def resume(folder: Path) -> None:
+    """Evaluate again into the folder: the record of another run refuses, and this run resumes."""
+    with RunFolder(folder).opened({"of": "run"}, overwrite=False):
+        RunFolder(folder).rows()
+
+
+READERS = [report, compare_with_itself, score_again, score_as_file, carry_on, export, resume]
 
 
 def paths_in(value: object, prefix: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

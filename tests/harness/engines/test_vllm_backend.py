@@ -11,12 +11,7 @@ import pytest
 
 from rewardkit.errors import BackendError, MissingExtra, UnknownName, UsageError
 from rewardkit.harness.engines.local_model import LocalModel
-from rewardkit.harness.engines.vllm import (
-    Engine,
-    VllmBackend,
-    cache_bytes,
-    engine_arguments,
-)
+from rewardkit.harness.engines.vllm import Engine, VllmBackend, cache_bytes, engine_arguments
 from rewardkit.harness.options import EngineOptions
 from rewardkit.records import Sampling
 from tests.harness.engines.sample_requests import complete, requests, start
@@ -54,12 +49,14 @@ def test_options_and_arguments_reach_the_engine(local: LocalModel, on_gpu: bool)
         arguments={"max_num_seqs": 9, "enforce_eager": False},
     )
     found = engine_arguments(local, options, 10, 50, on_gpu=on_gpu)
-    assert found["seed"] == 3
-    assert found["tensor_parallel_size"] == 2
-    assert found["max_model_len"] == 77
-    assert found["gpu_memory_utilization"] == 0.5
-    assert found["max_num_seqs"] == 9
-    assert found["enforce_eager"] is False
+    given: dict[str, object] = {
+        "seed": 3,
+        "tensor_parallel_size": 2,
+        "max_model_len": 77,
+        "max_num_seqs": 9,
+    }
+    given |= {"gpu_memory_utilization": 0.5, "enforce_eager": False}
+    assert {name: found[name] for name in given} == given
     assert "kv_cache_memory_bytes" not in found
 
 

@@ -35,21 +35,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def words(model: Path, data: Path, backend: str, output: Path, *more: str) -> list[str]:
     return [
-        "eval",
-        "--task",
-        "gsm8k",
-        "--model",
-        str(model),
-        "--data",
-        str(data),
-        "--backend",
-        backend,
-        "--max_tokens",
-        "120",
-        "-o",
-        str(output),
-        "--quiet",
-        *more,
+        *("eval", "--task", "gsm8k", "--model", str(model), "--data", str(data)),
+        *("--backend", backend, "--max_tokens", "120", "-o", str(output), "--quiet", *more),
     ]
 
 

@@ -16,13 +16,8 @@ from rewardkit.cli.eval import eval_command
 from rewardkit.config import read_values, types_of
 from rewardkit.errors import UnknownName, UsageError
 from rewardkit.harness.engines.replay import ReplayBackend
-from rewardkit.harness.options import (
-    DEFAULTS,
-    OPTIONS,
-    EngineOptions,
-    EvalOptions,
-)
-from rewardkit.harness.runs.options import options_for
+from rewardkit.harness.options import DEFAULTS, OPTIONS, EngineOptions, EvalOptions
+from rewardkit.harness.runs.options import default_folder, differing_settings, options_for
 from rewardkit.records import Sampling
 from rewardkit.trainers.recipes.recipe import EvaluationSettings
 from tests.support.commands import rewardkit as command_line
@@ -93,6 +88,24 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
         read_values(types_of(EvalOptions), {"temprature": 1.0}, among="option of evaluate")
 
 
+def folder(**given: Any) -> str:
+    return default_folder(options_for(("gsm8k",), "ckpt/model", **given))
+
+
+def test_the_default_folder_is_named_by_settings_that_change_completions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert folder() == folder(temperature=0.0, seed=0) == "runs/gsm8k-model-89cf94d7"
+    assert folder(seed=1) != folder()
+    assert folder(stop=["a"]) != folder()
+    assert folder(max_errors=0.5, tensor_parallel_size=2, overwrite=True) == folder()
+
+
+def test_a_setting_that_a_record_lacks_has_its_default() -> None:
+    assert differing_settings({"top_k": 0, "seed": 3, "model": "m"}) == {"seed": 3, "model": "m"}
+
+
 def test_without_a_task_nothing_is_evaluated() -> None:
     with pytest.raises(UsageError, match="no task is named"):
         options_for((), "m")
@@ -105,14 +118,14 @@ def test_an_option_passes_few_functions_to_the_engine(tmp_path: Path) -> None:
 
     def holds(value: object) -> bool:
         values = value.values() if isinstance(value, Mapping) else [value]
-        return any("float99" in (one, getattr(one, "dtype", "")) for one in values)
+        return any("float99" in (each, getattr(each, "dtype", "")) for each in values)
 
     def watch(frame: FrameType, event: str, result: object) -> None:
         if event == "return" and holds(result):
             passed.add(frame.f_code)
         elif event == "call" and frame.f_code is ReplayBackend.__init__.__code__:
             sys.setprofile(None)
-            passed.update(one.f_code for one, _ in traceback.walk_stack(frame))
+            passed.update(caller.f_code for caller, _ in traceback.walk_stack(frame))
 
     named = ["--task", "motion", "--prompt", "motion", "--model", str(tmp_path / "c.jsonl")]
     sys.setprofile(watch)

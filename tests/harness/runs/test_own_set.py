@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,25 @@ def test_a_row_without_a_reference_needs_a_verifier_that_reads_none(folder: Path
         evaluated(verifier="math")
 
 
+def offer(
+    monkeypatch: pytest.MonkeyPatch, tasks: Mapping[str, Any] | None = None, **verifiers: Any
+) -> registry.Registry:
+    """Install a plugin with these tasks and verifiers."""
+
+    class Plugin:
+        @hookimpl
+        def rewardkit_verifiers(self) -> dict[str, Any]:
+            return verifiers
+
+        @hookimpl
+        def rewardkit_tasks(self) -> Mapping[str, Any]:
+            return tasks or {}
+
+    offers = registry.with_plugins([registry.Plugin("own", Plugin())])
+    monkeypatch.setattr(registry, "installed", lambda: offers)
+    return offers
+
+
 def test_a_plugins_verifier_says_that_it_reads_no_reference(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,19 +175,7 @@ def test_a_plugins_verifier_says_that_it_reads_no_reference(
         return len(text) < 100
 
     short.needs_reference = False  # type: ignore[attr-defined]
-
-    class Plugin:
-        @hookimpl
-        def rewardkit_verifiers(self) -> dict[str, Any]:
-            return {"short": short}
-
-        @hookimpl
-        def rewardkit_tasks(self) -> dict[str, str]:
-            return {"brief": str(folder / "brief.toml")}
-
-    plugin = registry.Plugin("own", Plugin())
-    offers = registry.with_plugins([plugin])
-    monkeypatch.setattr(registry, "installed", lambda: offers)
+    offers = offer(monkeypatch, {"brief": str(folder / "brief.toml")}, short=short)
     (folder / "brief.toml").write_text(
         '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\n[verifier]\nname = "short"\n'
     )
@@ -186,18 +194,6 @@ def ends(text: str, sample: Sample, *, ignore_case: bool = False) -> bool:
 
 
 ends.reads = ("boxed", "line", "answer")  # type: ignore[attr-defined]
-
-
-def offer(monkeypatch: pytest.MonkeyPatch, **verifiers: Any) -> None:
-    """Install a plugin with these verifiers."""
-
-    class Plugin:
-        @hookimpl
-        def rewardkit_verifiers(self) -> dict[str, Any]:
-            return verifiers
-
-    offers = registry.with_plugins([registry.Plugin("own", Plugin())])
-    monkeypatch.setattr(registry, "installed", lambda: offers)
 
 
 def test_a_plugins_verifier_says_which_answer_forms_it_reads(
@@ -294,26 +290,16 @@ class LongTask:
         return "x" * self.least
 
 
-@pytest.mark.slow
 def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Plugin:
-        @hookimpl
-        def rewardkit_tasks(self) -> dict[str, Any]:
-            return {"long": LongTask}
-
-    offers = registry.with_plugins([registry.Plugin("own", Plugin())])
-    monkeypatch.setattr(registry, "installed", lambda: offers)
+    offer(monkeypatch, {"long": LongTask})
     lines(folder / "replies.jsonl", [{"id": "0", "completion": "longer"}])
     for least, share in ((6, 1.0), (7, 0.0)):
         run = folder / f"run{least}"
+        replayed: dict[str, Any] = {"backend": "replay", "output_dir": str(run)}
         summary = rewardkit.evaluate(
-            "long",
-            "replies.jsonl",
-            backend="replay",
-            task_args={"least": least},
-            output_dir=str(run),
+            "long", "replies.jsonl", task_args={"least": least}, **replayed
         )
         again = score(plan_scoring([run]), Reporter())
         assert summary.tasks["long"].metrics["accuracy"].value == share

@@ -36,6 +36,8 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     reporter.generating()
     clock.now += 40
     reporter.written(ROWS)
+    reporter.watching(lambda: "12 waiting 30 s (429), 4 retried")
+    clock.now += 40
     reporter.written(ROWS)
     reporter.ended()
     out, err = capsys.readouterr()
@@ -43,28 +45,25 @@ def test_lines_where_stderr_is_no_terminal(clock: Clock, capsys: Any) -> None:
     assert err.splitlines() == [
         "5 of 20 completions are stored already; resuming",
         "10 of 20: 0.1/s, 100.0% right, 0:01:20 left",
+        "15 of 20: 0.1/s, 100.0% right, 12 waiting 30 s (429), 4 retried, 0:00:40 left",
     ]
 
 
-def test_a_line_says_what_the_engine_waits_for(clock: Clock, capsys: Any) -> None:
-    reporter = ProgressReporter()
-    reporter.started(20)
-    reporter.generating()
-    reporter.watching(lambda: "12 waiting 30 s (429), 4 retried")
-    clock.now += 40
-    reporter.written(ROWS)
-    reporter.ended()
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("5 of 20: 0.1/s, 100.0% right, 12 waiting 30 s (429), 4 retried, ")
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Show progress as at a terminal, of 120 columns unless the test sets another width."""
+    width = getattr(request, "param", 120)
+
+    def console(file: Any) -> PrintableConsole:
+        return PrintableConsole(file=file, force_terminal=True, width=width, color_system=None)
+
+    monkeypatch.setattr(progress, "PrintableConsole", console)
 
 
+@pytest.mark.usefixtures("terminal")
 def test_the_bar_says_what_the_engine_waits_for_while_no_row_comes(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    clock: Clock, capsys: Any
 ) -> None:
-    def terminal(file: Any) -> PrintableConsole:
-        return PrintableConsole(file=file, force_terminal=True, width=120, color_system=None)
-
-    monkeypatch.setattr(progress, "PrintableConsole", terminal)
     reporter = ProgressReporter()
     reporter.started(20)
     reporter.generating()
@@ -73,14 +72,9 @@ def test_the_bar_says_what_the_engine_waits_for_while_no_row_comes(
     assert "12 waiting 30 s (429)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("width", "tokens"), [(60, False), (120, True)])
-def test_a_bar_fits_the_terminal(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: Any, width: int, tokens: bool
-) -> None:
-    def terminal(file: Any) -> PrintableConsole:
-        return PrintableConsole(file=file, force_terminal=True, width=width, color_system=None)
-
-    monkeypatch.setattr(progress, "PrintableConsole", terminal)
+@pytest.mark.parametrize(("terminal", "tokens"), [(60, False), (120, True)], indirect=["terminal"])
+@pytest.mark.usefixtures("terminal")
+def test_a_bar_fits_the_terminal(clock: Clock, capsys: Any, tokens: bool) -> None:
     reporter = ProgressReporter()
     reporter.started(20, 0)
     reporter.generating()

@@ -328,25 +328,8 @@ def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SLOW_PLUGIN.format(tests=str(Path(__file__).parent))))
 
-    def command(folder: str) -> list[str]:
-        return [
-            sys.executable,
-            str(script),
-            "eval",
-            "--task",
-            "gsm8k",
-            "--model",
-            "m",
-            "--backend",
-            "slow",
-            "--data",
-            str(data),
-            "--quiet",
-            "-o",
-            str(tmp_path / folder),
-        ]
-
-    return command
+    words = f"eval --task gsm8k --model m --backend slow --data {data} --quiet -o {tmp_path}/"
+    return lambda folder: [sys.executable, str(script), *f"{words}{folder}".split()]
 
 
 def interrupt(arguments: list[str], samples: Path, count: int, how: signal.Signals) -> str:

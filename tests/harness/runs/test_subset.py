@@ -70,10 +70,8 @@ WRITTEN = ["algebra/3", "algebra/35", "algebra/75"]
 
 
 def test_every_problem_is_drawn_equally_often() -> None:
-    drawn = [
-        one for seed in range(400) for one in Subset(limit=5, shuffle=seed).ids("abcdefghij", "")
-    ]
-    counts = [drawn.count(one) for one in "abcdefghij"]
+    draws = [Subset(limit=5, shuffle=seed).ids("abcdefghij", "") for seed in range(400)]
+    counts = [sum(name in drawn for drawn in draws) for name in "abcdefghij"]
     assert all(160 < count < 240 for count in counts), counts  # 200 ± 4 standard deviations
 
 
@@ -141,16 +139,9 @@ def test_every_route_takes_the_same_problems() -> None:
         ended = rewardkit(*command.split(), "--id", "q444")
         assert ended.status != 0
         assert "did you mean 'q4" in ended.err
-    summary = evaluate(
-        (),
-        "replies.jsonl",
-        backend="replay",
-        data="data.jsonl",
-        verifier="exact",
-        reference_field="reference",
-        id=("q5",),
-        output_dir="python",
-    )
+    replayed: dict[str, Any] = {"backend": "replay", "output_dir": "python", "data": "data.jsonl"}
+    replayed |= {"verifier": "exact", "reference_field": "reference", "id": ("q5",)}
+    summary = evaluate((), "replies.jsonl", **replayed)
     assert next(iter(summary.tasks.values())).problems == 1
 
 

@@ -56,24 +56,9 @@ def training(tmp_path: Path) -> Path:
 
 def words(run: Path, output: Path, *more: str) -> list[str]:
     return [
-        "eval",
-        "--task",
-        "gsm8k",
-        "--data",
-        str(run / "gsm8k.jsonl"),
-        "--backend",
-        "transformers",
-        "--max-tokens",
-        "60",
-        "--backend-arg",
-        "batch_size=2",
-        "-o",
-        str(output),
-        "--prompt",
-        "gsm8k,boxed",
-        "--json",
-        "--quiet",
-        *more,
+        *("eval", "--task", "gsm8k", "--data", str(run / "gsm8k.jsonl"), "--max-tokens", "60"),
+        *("--backend", "transformers", "--backend-arg", "batch_size=2", "-o", str(output)),
+        *("--prompt", "gsm8k,boxed", "--json", "--quiet", *more),
     ]
 
 

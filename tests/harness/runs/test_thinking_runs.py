@@ -63,30 +63,21 @@ def test_tokens_and_cost_are_summed_and_thinking_is_counted(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evaluate(server) == 0
-    assert (
-        "21 tokens in prompts, 9 in completions, 6 of them thinking, cost 0.75"
-        in capsys.readouterr().out
-    )
+    printed = "21 tokens in prompts, 9 in completions, 6 of them thinking, cost 0.75"
+    assert printed in capsys.readouterr().out
     summary = document("run/summary.json")
-    assert summary["usage"] == {
-        "prompt_tokens": 21,
-        "completion_tokens": 9,
-        "thinking_tokens": 6,
-        "cost": 0.75,
-    }
+    tokens = {"prompt_tokens": 21, "completion_tokens": 9, "thinking_tokens": 6}
+    assert summary["usage"] == {**tokens, "cost": 0.75}
     task = summary["tasks"]["rows"]
     assert task["lengths"]["thinking"]["count"] == 3
     assert task["metrics"]["thinking_unclosed_rate"]["count"] == 3
     assert task["truncated"] == 1
-    assert {name: row["verdict"]["failure"] for name, row in rows("run").items()} == {
-        "0": None,
-        "1": "no_answer",
-        "2": "no_answer",
-    }
+    failures = {name: row["verdict"]["failure"] for name, row in rows("run").items()}
+    assert failures == {"0": None, "1": "no_answer", "2": "no_answer"}
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_run_scored_again_keeps_thinking_and_cost(server: OpenAIServer) -> None:
+def test_a_run_scored_again_or_replayed_keeps_thinking(server: OpenAIServer) -> None:
     assert evaluate(server) == 0
     assert run_command("score", "run", "-o", "again") == 0
     kept = ("reasoning", "thinking_tokens", "cost", "verdict")
@@ -94,24 +85,17 @@ def test_a_run_scored_again_keeps_thinking_and_cost(server: OpenAIServer) -> Non
         assert {field: row[field] for field in kept} == {
             field: rows("run")[name][field] for field in kept
         }
-    first, again = document("run/summary.json"), document("again/summary.json")
-    assert again["tasks"]["rows"]["metrics"] == first["tasks"]["rows"]["metrics"]
-    assert again["tasks"]["rows"]["lengths"] == first["tasks"]["rows"]["lengths"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_run_replayed_keeps_thinking(server: OpenAIServer) -> None:
-    assert evaluate(server) == 0
     arguments = ["--data", "rows.jsonl", "--reference-field", "answer", "--verifier", "math"]
     command = ["eval", *arguments, "--backend", "replay", "--model", "run", "--prompt", "question"]
     assert run_command(*command, "-o", "replayed") == 0
-    assert [row["reasoning"] for row in rows("replayed").values()] == [
-        "2 + 3",
-        r"\boxed{5}",
-        "Hm, hm",
-    ]
-    first, replayed = document("run/summary.json"), document("replayed/summary.json")
-    assert replayed["tasks"]["rows"]["metrics"] == first["tasks"]["rows"]["metrics"]
+    thoughts = [row["reasoning"] for row in rows("replayed").values()]
+    assert thoughts == [reasoning for reasoning, _ in THOUGHTS.values()]
+    first, again, replayed = (
+        document(f"{folder}/summary.json")["tasks"]["rows"]
+        for folder in ("run", "again", "replayed")
+    )
+    assert first["metrics"] == again["metrics"] == replayed["metrics"]
+    assert again["lengths"] == first["lengths"]
 
 
 @pytest.mark.usefixtures("folder")
