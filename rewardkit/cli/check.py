@@ -135,7 +135,7 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check."""
 
     passed: bool
@@ -150,16 +150,16 @@ def check_installation(
     verifiers: Sequence[str] = (),
     data: str | None = None,
     timeout: float | None = None,
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Check plugins, then verifiers and tasks: those named, those of the named plugins, or all."""
     loaded, problems = registry.find_plugins()
-    yield from (Finding(False, str(problem)) for problem in problems)
+    yield from (CheckResult(False, str(problem)) for problem in problems)
     files = [name for name in tasks if name.endswith(".toml")]
     try:
         offers = registry.with_plugins(loaded)
         _refuse_unknown(offers, plugins, tasks=set(tasks) - set(files), verifiers=verifiers)
     except RewardkitError as error:
-        yield Finding(False, str(error))
+        yield CheckResult(False, str(error))
         return
     broken: dict[tuple[str, str], str] = {}
     for owner in sorted(plugins or offers.owners()):
@@ -183,12 +183,12 @@ def check_installation(
         yield _check_confinement()
 
 
-def _check_confinement() -> Finding:
+def _check_confinement() -> CheckResult:
     """Report the level of isolation of programs. A machine without isolation isn't broken."""
     try:
-        return Finding(True, f"confinement: programs run at the level {choose_isolation()}")
+        return CheckResult(True, f"confinement: programs run at the level {choose_isolation()}")
     except ConfinementError as error:
-        return Finding(True, "confinement: the verifier code refuses to run here", [str(error)])
+        return CheckResult(True, "confinement: the verifier code refuses to run here", [str(error)])
 
 
 def _refuse_unknown(
@@ -204,7 +204,7 @@ def _refuse_unknown(
 
 def _check_offers(
     offers: registry.Registry, owner: str, broken_offers: dict[tuple[str, str], str]
-) -> Finding:
+) -> CheckResult:
     """Check that all offers of the plugin load. The others are added to `broken_offers`."""
     kinds = (offers.offers(kind).values() for kind in registry.KINDS)
     of_owner = [offer for kind in kinds for offer in kind if offer.owner == owner]
@@ -218,31 +218,31 @@ def _check_offers(
             broken.append(f"{offer.name!r} needs it, too" if needs_broken else str(error))
     count = len(of_owner)
     what = "its 1 offer loads" if count == 1 else f"its {count} offers load"
-    return Finding(not broken, f"plugin {owner}: {what}", broken)
+    return CheckResult(not broken, f"plugin {owner}: {what}", broken)
 
 
-def _check_verifier(offers: registry.Registry, name: str, timeout: float | None) -> Finding:
+def _check_verifier(offers: registry.Registry, name: str, timeout: float | None) -> CheckResult:
     try:
         verifier = resolve_verifier(offers.verifier(name))
         problems, untried = verifier_problems(verifier, timeout)
     except RewardkitError as error:
-        return Finding(False, f"verifier {name}: {error}")
+        return CheckResult(False, f"verifier {name}: {error}")
     title = "its reference is right, garbage wrong, an unreadable reference unjudged, all in time"
     if problems or untried:
         title = untried or f"{len(problems)} of its verdicts are not what they must be"
-    return Finding(not problems, f"verifier {name}: {title}", problems[:MOST_SHOWN])
+    return CheckResult(not problems, f"verifier {name}: {title}", problems[:MOST_SHOWN])
 
 
 def _check_task(
     offers: registry.Registry, name: str, data: str | None, timeout: float | None
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     try:
         task = offers.task(name)
         samples = task.load(data=data, split=None, seed=0)
     except DataError as error:
-        yield Finding(False, f"task {name}: can't check its references", [str(error)])
+        yield CheckResult(False, f"task {name}: can't check its references", [str(error)])
     except RewardkitError as error:
-        yield Finding(False, f"task {name}: {error}")
+        yield CheckResult(False, f"task {name}: {error}")
     else:
         options = JudgingOptions(timeout or timeout_of(task))
         yield _check_references(task, name, samples, options)
@@ -251,12 +251,12 @@ def _check_task(
 
 def _check_references(
     task: Task, name: str, samples: Sequence[Sample], options: JudgingOptions
-) -> Finding:
+) -> CheckResult:
     """Check that the verifier accepts every reference in the form that the task asks for."""
     try:
         verifier = as_verifier(task.verifier(resolve_prompt(task, draw=False).reading))
     except RewardkitError as error:
-        return Finding(False, f"task {name}: {error}")
+        return CheckResult(False, f"task {name}: {error}")
     stated = [sample for sample in samples if sample.reference]
     replies: list[tuple[str, Sample]] = []
     failures: list[str] = []
@@ -272,7 +272,7 @@ def _check_references(
         right = len(stated) - len(failures)
         title = f"task {name}: {right:,} of {len(stated):,} references judge themselves right"
     noted = [*_noted(verifier, samples), *_paid_for_nothing(verifier, samples, options)]
-    return Finding(not failures, title, [*failures[:MOST_SHOWN], *noted])
+    return CheckResult(not failures, title, [*failures[:MOST_SHOWN], *noted])
 
 
 def _paid_for_nothing(
@@ -305,7 +305,7 @@ def _noted(verifier: Verifier, samples: Sequence[Sample]) -> list[str]:
 
 def _check_prompts(
     task: Task, name: str, samples: Sequence[Sample], options: JudgingOptions
-) -> Finding:
+) -> CheckResult:
     """Check that the task's prompts render on every row and have right worked examples."""
     prompts = prompts_of(task)
     failures = _default_prompt_problem(task, samples)
@@ -321,7 +321,7 @@ def _check_prompts(
             verifier = as_verifier(task.verifier(template.reading))
             failures += _misjudged(verifier, examples, labels, options)
     title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
-    return Finding(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])
+    return CheckResult(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])
 
 
 def _default_prompt_problem(task: Task, samples: Sequence[Sample]) -> list[str]:

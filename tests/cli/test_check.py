@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample, hookimpl, registry
-from rewardkit.cli.check import Finding, _check_confinement, check_installation
+from rewardkit.cli.check import CheckResult, _check_confinement, check_installation
 from rewardkit.errors import ConfinementError
 from rewardkit.plugin import Bounded, Verdict
 from rewardkit.registry import Plugin
@@ -81,12 +81,12 @@ class Offers:
         return self.tasks
 
 
-Check = Callable[..., list[Finding]]
+Check = Callable[..., list[CheckResult]]
 
 
 @pytest.fixture
 def check(monkeypatch: pytest.MonkeyPatch) -> Check:
-    def findings(offers: Offers, **chosen: Any) -> list[Finding]:
+    def findings(offers: Offers, **chosen: Any) -> list[CheckResult]:
         plugin = Plugin("tried", offers)
         monkeypatch.setattr(registry, "find_plugins", lambda: ([plugin], []))
         monkeypatch.setattr(registry, "installed", lambda: registry.with_plugins([plugin]))
@@ -141,7 +141,7 @@ def task_file(folder: Path, verifier: str) -> str:
 def test_an_import_that_fails_is_reported_once(tmp_path: Path, check: Check) -> None:
     offers = Offers({"t": task_file(tmp_path, "absent")}, absent="no_such_module:verifier")
 
-    def lines(findings: Sequence[Finding]) -> list[str]:
+    def lines(findings: Sequence[CheckResult]) -> list[str]:
         return [line for finding in findings for line in (finding.title, *finding.details)]
 
     found = check(offers)
@@ -178,7 +178,9 @@ def test_rows_that_pay_for_nothing_are_counted(tmp_path: Path) -> None:
 
 def test_the_level_of_isolation_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewardkit.cli.check.choose_isolation", lambda: "landlock")
-    assert _check_confinement() == Finding(True, "confinement: programs run at the level landlock")
+    assert _check_confinement() == CheckResult(
+        True, "confinement: programs run at the level landlock"
+    )
 
     def refuse() -> str:
         raise ConfinementError("no Landlock")

@@ -61,7 +61,9 @@ def test_every_request_is_answered_with_its_own_seed(server: OpenAIServer) -> No
     backend.start(8, 0)
     sent = requests(backend, samples=3)
     completions = complete(backend, sent, Sampling(max_tokens=9, temperature=0.5, top_p=0.9))
+    sent_messages = [json.dumps(received["messages"]) for received in server.received]
     for request in sent:
+        assert request.prompt.text in sent_messages
         question = request.prompt.messages[0].content
         reason = "length" if question == "How many?" else "stop"
         assert completions[request.key] == Completion(f"{question} {request.seed}", reason, 7, 3)
@@ -69,13 +71,6 @@ def test_every_request_is_answered_with_its_own_seed(server: OpenAIServer) -> No
     assert first["path"] == "/v1/chat/completions"
     assert {first[name] for name in ("max_tokens", "temperature", "top_p", "n")} == {9, 0.5, 0.9, 1}
     assert not {"stop", "top_k"} & set(first)
-
-
-def test_the_prompt_is_the_json_that_is_sent(server: OpenAIServer) -> None:
-    backend = backend_for(server)
-    sent = requests(backend, questions=["q"])
-    complete(backend, sent, Sampling())
-    assert json.loads(sent[0].prompt.text) == server.received[0]["messages"]
 
 
 def test_no_chat_template_takes_the_completions_endpoint(server: OpenAIServer) -> None:
@@ -93,6 +88,7 @@ def test_stop_top_k_and_unknown_arguments_are_passed_on(server: OpenAIServer) ->
     assert received["stop"] == ["\n"]
     assert (received["top_k"], received["min_p"]) == (5, 0.1)
     assert "timeout" not in received
+    assert "warnings" not in backend.describe()
 
 
 def test_the_key_is_an_argument_or_the_environment_s(
@@ -251,15 +247,6 @@ def test_a_server_that_is_gone_ends_the_run(server: OpenAIServer) -> None:
         complete(backend, requests(backend), Sampling())
 
 
-def test_a_wrong_key_is_reported_before_the_first_request(
-    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-    with pytest.raises(UsageError, match="refuses the key; set OPENAI_API_KEY"):
-        backend_for(server).start(1, 0)
-    assert not server.received
-
-
 @pytest.mark.usefixtures("_short_pauses")
 @pytest.mark.parametrize("where", ["environment", "argument", "address"])
 def test_a_key_that_the_server_repeats_is_not_shown(
@@ -280,8 +267,10 @@ def test_a_key_that_the_server_repeats_is_not_shown(
     with pytest.raises(UsageError, match=r"no \*\*\* here"):
         answer_beside_others(backend)
     server.models_status = 401
-    with pytest.raises(UsageError, match="refuses the key"):
+    before = len(server.received)
+    with pytest.raises(UsageError, match="refuses the key; set OPENAI_API_KEY"):
         backend.start(1, 0)
+    assert len(server.received) == before
     assert key not in json.dumps([backend.describe(), backend.fingerprint()])
 
 
@@ -295,7 +284,6 @@ def test_a_server_that_lists_no_models_may_still_answer(server: OpenAIServer, co
     ("url", "error", "message"),
     [
         ("http://127.0.0.1:9/v1", BackendError, r"no answer from .*is the server running"),
-        ("127.0.0.1:9/v1", UsageError, "it must begin with http:// or https://"),
         ("localhost:9/v1", UsageError, "it must begin with http:// or https://"),
         ("https://", UsageError, "and name a host"),
         ("http://[", UsageError, r"--base-url http://\[ isn't an address"),
@@ -394,13 +382,6 @@ def test_stop_texts_that_a_server_finds_in_the_thinking_are_found_here(
     assert {(one.text, one.finish_reason) for one in found.values()} == {(text, "stop")}
     assert ["stop" in body for body in server.received] == [True, False, False, False]
     assert "stop text inside the thinking" in str(backend.describe()["warnings"])
-
-
-def test_stop_texts_are_the_server_s_where_nothing_is_cut_in_thinking(server: OpenAIServer) -> None:
-    backend = backend_for(server)
-    complete(backend, requests(backend, questions=["a"]), Sampling(stop=("\n",)))
-    assert [body["stop"] for body in server.received] == [["\n"]]
-    assert "warnings" not in backend.describe()
 
 
 TOOL = {"type": "function", "function": {"name": "f"}}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import rewardkit
 from rewardkit import Sample, registry
 from rewardkit.errors import DataError, UsageError
-from rewardkit.harness.engines.tokenization import load
 from rewardkit.harness.options import EvalOptions
 from rewardkit.harness.prompts.strategies import (
     check_fewshot,
@@ -83,21 +82,6 @@ def test_every_strategy_states_the_form_of_the_answer(task_name: str, name: str)
     assert text_of(messages).count(wording.instruction) == 1
     assert messages[-1].content.count(sample.question) == 1
     assert not any("\n\n\n" in message.content for message in messages)
-
-
-@pytest.mark.engines
-@pytest.mark.parametrize(("task_name", "name"), ALL)
-def test_every_strategy_renders_as_chat_and_plain(
-    task_name: str, name: str, tiny_checkpoint: Path
-) -> None:
-    task, sample = task_and_sample(task_name)
-    messages = resolve_prompt(task, name).messages(sample)
-    tokenizer = load(tiny_checkpoint)
-    chat = tokenizer.prompt(messages, chat=True).text
-    plain = tokenizer.prompt(messages, chat=False).text
-    assert all(message.content in chat and message.content in plain for message in messages)
-    assert chat.count("<|im_start|>") == len(messages) + 1
-    assert "<|im_start|>" not in plain
 
 
 @pytest.mark.parametrize(

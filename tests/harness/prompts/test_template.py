@@ -66,7 +66,6 @@ def test_the_hash_differs_between_templates_and_between_system_prompts(tmp_path:
             "the line [+]{3} that ends its settings is missing",
         ),
         ("+++\nreading = 'xml'\n+++\n\n{{ question", "prompt 'p', line 5"),
-        ("{{ cycler.__init__.__globals__.os.system('true') }}", "SecurityError"),
         ("{{ question.__class__.__mro__ }}", "SecurityError"),
         ("{{ options.append(1) }}", "SecurityError"),
         ("{{ 1 // (7 - options | length - 5) }}", "sample '0': ZeroDivisionError"),
