@@ -29,7 +29,7 @@ COLUMNS = ("prompt", "completion", "text", "long")
 
 
 @dataclass(frozen=True)
-class Solution:
+class WorkedSolution:
     """A problem and a reply to it that the task's verifier judges right."""
 
     sample: Sample
@@ -46,7 +46,7 @@ def solve_samples(
     long: float,
     seed: int,
     timeout: float | None = None,
-) -> list[Solution | None]:
+) -> list[WorkedSolution | None]:
     """Write a solution for each sample in the form that the prompt asks for, and judge it.
 
     A share of `long` of the samples, drawn by the seed, gets a long solution. A solution is None
@@ -70,7 +70,7 @@ def solve_samples(
             f"{template.name!r}: {verdicts[0].message}"
         )
     return [
-        Solution(sample, written[place], place in chosen) if verdicts[place].correct else None
+        WorkedSolution(sample, written[place], place in chosen) if verdicts[place].correct else None
         for place, sample in enumerate(samples)
     ]
 
