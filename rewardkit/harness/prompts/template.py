@@ -229,7 +229,7 @@ def _compile(what: str, source: str) -> jinja2.Template:
         raise UsageError(f"{what} can't be compiled: {error}") from error
 
 
-class _Settings(msgspec.Struct):
+class _PromptSettings(msgspec.Struct):
     """The settings of the front matter."""
 
     reading: str | None = None
@@ -239,11 +239,11 @@ class _Settings(msgspec.Struct):
     reply: str = "{{ example.solution }}\n{{ example.answer }}"
 
 
-def _split(name: str, source: str) -> tuple[_Settings, str]:
+def _split(name: str, source: str) -> tuple[_PromptSettings, str]:
     """Split a prompt into its settings, the front matter, and its template."""
     first, _, rest = source.partition("\n")
     if first.strip() != _FENCE:
-        return _Settings(), source
+        return _PromptSettings(), source
     lines = rest.split("\n")
     end = next((place for place, line in enumerate(lines) if line.strip() == _FENCE), None)
     if end is None:
@@ -255,7 +255,7 @@ def _split(name: str, source: str) -> tuple[_Settings, str]:
             f"prompt {name!r}: its settings aren't TOML: {error}; it may set reading, about and "
             "reply (texts), stop (a list of texts) and shows ('example' or 'long')"
         ) from error
-    return read_section(_Settings, contents, f"prompt {name!r}"), "\n".join(lines[end + 1 :])
+    return read_section(_PromptSettings, contents, f"prompt {name!r}"), "\n".join(lines[end + 1 :])
 
 
 def _check_blocks(name: str, tree: nodes.Template) -> None:
