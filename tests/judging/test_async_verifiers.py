@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 import rewardkit
 from rewardkit import Failure, Sample, Verdict, hookimpl, judging, registry
 from rewardkit.errors import Unavailable, UsageError
-from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judged_rows
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judge_rows
 from rewardkit.judging import JudgingOptions, close_pools
 from rewardkit.plugin import Rubric, Verifier
 from rewardkit.records import Completion
@@ -145,7 +145,7 @@ def by_evaluation(texts: list[str], references: list[str], folder: Path) -> list
         generated("t", Sample(reference), 0, Completion(text), verifiers)
         for text, reference in zip(texts, references, strict=True)
     ]
-    return [row.verdict.correct for row in judged_rows(batch)]
+    return [row.verdict.correct for row in judge_rows(batch)]
 
 
 @pytest.mark.parametrize("route", [by_verify_batch, by_rewards, by_server, by_score, by_evaluation])

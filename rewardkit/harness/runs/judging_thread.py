@@ -126,24 +126,24 @@ def generated(
     return Generated(completion, others.get("prompt") or "", sample, verifiers, row, given)
 
 
-def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
+def judge_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
     """The rows of a batch, with their verdicts, in order. `workers` as for `judge_many`."""
     rows: dict[int, CompletionRow] = {}
     for verifiers in dict.fromkeys(item.verifiers for item in batch):
         places = [place for place, item in enumerate(batch) if item.verifiers is verifiers]
         same = [batch[place].in_think_tags() for place in places]
         options = JudgingOptions(verifiers.timeout, workers=workers, thinking=verifiers.thinking)
-        strict = _verdicts(verifiers, same, options)
+        strict = _judge_strictly(verifiers, same, options)
         if tags := verifiers.thinking_tags:
             texts = [batch[place].completion.text for place in places]
-            strict = [_in_own_tags(*pair, tags) for pair in zip(strict, texts, strict=True)]
-        flexible = _flexible(verifiers, same, strict, options)
+            strict = [_place_spans(*pair, tags) for pair in zip(strict, texts, strict=True)]
+        flexible = _judge_flexibly(verifiers, same, strict, options)
         second: Sequence[SecondVerdict | None] = [None] * len(same)
         if verifiers.second is not None:
             name, others = verifiers.second_name, TaskVerifiers(verifiers.second, None)
             second = [
                 SecondVerdict(verdict.correct, verdict.answer, verifier=name)
-                for verdict in _verdicts(others, same, options)
+                for verdict in _judge_strictly(others, same, options)
             ]
         for place, item, *verdicts in zip(places, same, strict, flexible, second, strict=True):
             verdict, brief, other = verdicts
@@ -151,7 +151,7 @@ def judged_rows(batch: Sequence[Generated], workers: int | None = None) -> list[
     return [rows[place] for place in range(len(batch))]
 
 
-def _in_own_tags(verdict: Verdict, text: str, tags: ThinkingTags) -> Verdict:
+def _place_spans(verdict: Verdict, text: str, tags: ThinkingTags) -> Verdict:
     """The verdict with spans of `text`, which was judged with the common tags."""
     spans = (
         replace(
@@ -164,7 +164,9 @@ def _in_own_tags(verdict: Verdict, text: str, tags: ThinkingTags) -> Verdict:
     return replace(verdict, spans=tuple(spans)) if verdict.spans else verdict
 
 
-def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: bool) -> Verdict:
+def _adjust_to_end(
+    verdict: Verdict, completion: Completion, prompt: str, *, unread: bool
+) -> Verdict:
     """Adjust a verdict to the completion's end; `unread` if the completion is only thinking."""
     if completion.finish_reason == "error":
         return Verdict.unjudged(NOTHING + completion.message.removeprefix(NOTHING))
@@ -188,7 +190,7 @@ def _finished(verdict: Verdict, completion: Completion, prompt: str, *, unread: 
     return verdict
 
 
-def _judged(
+def _judge_texts(
     verifier: VerifierCallable,
     batch: Sequence[Generated],
     options: JudgingOptions,
@@ -217,11 +219,11 @@ def _judged(
     return texts, judge_samples(verifier, replies, samples, options, control)
 
 
-def _verdicts(
+def _judge_strictly(
     verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
-    texts, verdicts = _judged(verifiers.strict, batch, options, verifiers.control)
+    texts, verdicts = _judge_texts(verifiers.strict, batch, options, verifiers.control)
     if verifiers.rescue or verifiers.confirm:
         from rewardkit.verifiers.judge.verifier import with_judges  # loads the client
 
@@ -238,11 +240,11 @@ def _verdicts(
             and not text_to_read(text, thinking).strip()
         )
         verdict = verdict.in_text(text, item.completion.text)
-        adjusted.append(_finished(verdict, item.completion, item.prompt, unread=unread))
+        adjusted.append(_adjust_to_end(verdict, item.completion, item.prompt, unread=unread))
     return adjusted
 
 
-def _flexible(
+def _judge_flexibly(
     verifiers: TaskVerifiers,
     batch: Sequence[Generated],
     strict: Sequence[Verdict],
@@ -254,7 +256,7 @@ def _flexible(
     verdicts = list(strict)
     wrong = [place for place, verdict in enumerate(strict) if verdict.correct is False]
     again = [batch[place] for place in wrong]
-    _, forgiven = _judged(verifiers.flexible, again, options, verifiers.control)
+    _, forgiven = _judge_texts(verifiers.flexible, again, options, verifiers.control)
     for place, verdict in zip(wrong, forgiven, strict=True):
         verdicts[place] = verdict
     return [
@@ -296,7 +298,7 @@ class JudgingThread:
                     batch.append(self._queue.get())
                 ended = batch[-1] is None
                 if waiting := [item for item in batch if item is not None]:
-                    self._write(judged_rows(waiting))
+                    self._write(judge_rows(waiting))
         except BaseException as error:  # raised again in the caller's thread
             self._failure = error
 

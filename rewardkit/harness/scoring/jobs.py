@@ -29,7 +29,7 @@ from rewardkit.harness.runs.judging_thread import (
     Generated,
     TaskVerifiers,
     generated,
-    judged_rows,
+    judge_rows,
 )
 from rewardkit.harness.runs.subset import Subset
 from rewardkit.harness.scoring.sources import (
@@ -161,7 +161,7 @@ class Job:
             batch += of_row
             if of_row and not self.is_numbered:
                 result.ids.append((of_row[0].sample.id, len(of_row)))
-        rows = judged_rows(batch, self.workers)
+        rows = judge_rows(batch, self.workers)
         result.limits.add(take_limit_counts())
         result.judges = take_judge_uses()
         for row in rows:
