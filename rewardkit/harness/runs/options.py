@@ -30,7 +30,7 @@ def options_for(
     UsageError if two tasks set an option differently and the option isn't given.
     """
     options = read_values(OPTIONS, given, among="option of evaluate")
-    loaded = resolved_tasks(tasks, EvalOptions(**options))
+    loaded = resolve_tasks(tasks, EvalOptions(**options))
     set_by_tasks: dict[str, Any] = {}
     by_task = {task.name: extras(task).eval_settings() for task in loaded}
     for name in dict.fromkeys(name for of_task in by_task.values() for name in of_task):
@@ -128,7 +128,7 @@ _OWN = (
 )
 
 
-def resolved_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Task, ...]:
+def resolve_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Task, ...]:
     """Return the loaded tasks. Without tasks, return the set that the options describe.
 
     UsageError for options of a set beside a task, for missing options of a set, and for parameters

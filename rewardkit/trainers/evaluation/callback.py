@@ -20,7 +20,7 @@ from rewardkit.harness.results.measure import task_amounts
 from rewardkit.harness.results.rates import LOWER_IS_BETTER, NAMES, length_quantiles
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.results.summary import TaskSummary
-from rewardkit.harness.runs.options import resolved_tasks
+from rewardkit.harness.runs.options import resolve_tasks
 from rewardkit.protocols import Task
 from rewardkit.text.printable import get_logger
 from rewardkit.trainers.evaluation.live_evaluation import (
@@ -151,7 +151,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
             raise UnknownName.among("metric", metric, NAMES)
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         values = read_values(CALLBACK_OPTIONS, given, among="option of EvaluationCallback")
-        loaded = resolved_tasks(tasks, EvalOptions())
+        loaded = resolve_tasks(tasks, EvalOptions())
         options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values).checked()
         self.live_evaluation = LiveEvaluation.plan(options, batch_size)
         self._task = self.live_evaluation.task_plans[0].task.name
