@@ -16,7 +16,7 @@ from rewardkit.errors import BackendError, JudgingError
 from rewardkit.harness.engines.ray_cluster import (
     cause_of,
     check_versions,
-    connected,
+    connect,
     describe_node,
     ended_calls,
     resources_of,
@@ -46,7 +46,7 @@ class RaySpread:
         if isinstance(rows, JsonLines) and not is_compressed(rows.path):
             source = source_file(rows.path)
         pickled = pickled_job(job, "other nodes")
-        with connected(self._address) as ray:
+        with connect(self._address) as ray:
             self._actors = JudgingActors(ray, pickled, source, self._note)
             yield from InOrder(ray, self._actors, chunks).results()
 

@@ -16,7 +16,7 @@ from rewardkit.errors import BackendError, RewardkitError, UsageError
 from rewardkit.harness.engines.ray_cluster import (
     cause_of,
     check_versions,
-    connected,
+    connect,
     describe_node,
     ended_calls,
     resources_of,
@@ -74,7 +74,7 @@ class RayBackend:
         """Connect to the cluster, and wait until the first engine has loaded the weights."""
         if self._actors is not None:
             return
-        ray = self._stack.enter_context(connected(self.address))
+        ray = self._stack.enter_context(connect(self.address))
         job = EngineJob(
             backend=self.name,
             model=self.model,

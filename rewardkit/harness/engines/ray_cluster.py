@@ -29,7 +29,7 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, _SETTINGS, 0, 0
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[Any]:
     """Yield the module `ray`, connected to the cluster at HOST:PORT until the block ends.
 
     `auto` is the address in RAY_ADDRESS, or a cluster that starts on this machine. BackendError if
