@@ -101,7 +101,7 @@ def first_error(folder: Path) -> str:
 
     for row in current_rows(folder):
         if row.verdict.correct is None or row.verdict.failure is Failure.CRASHED:
-            return f"{row.key}: {row.verdict.message[:_LONGEST]}; the rows in {SAMPLES} say why"
+            return f"{row.key}: {row.verdict.message[:_LONGEST]}; see the rows in {SAMPLES}"
     return ""
 
 

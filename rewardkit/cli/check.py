@@ -308,7 +308,16 @@ def _check_prompts(
 ) -> CheckResult:
     """Check that the task's prompts render on every row and have right worked examples."""
     prompts = prompts_of(task)
-    failures = _default_prompt_problem(task, samples)
+    failures: list[str] = []
+    try:
+        template = resolve_prompt(task, draw=False)  # the default prompt may be a file
+    except RewardkitError:  # the result for the references says why
+        pass
+    else:
+        try:
+            check_rendering(template, samples)
+        except RewardkitError as error:
+            failures.append(f"the default prompt {task.prompt!r}: {error}")
     for prompt in prompts:
         try:
             template = fit_prompt(task, prompt)
@@ -322,19 +331,6 @@ def _check_prompts(
             failures += _misjudged(verifier, examples, labels, options)
     title = f"task {name}: takes the prompts {', '.join(prompts)}; each renders on every row"
     return CheckResult(not failures, title, list(dict.fromkeys(failures))[:MOST_SHOWN])
-
-
-def _default_prompt_problem(task: Task, samples: Sequence[Sample]) -> list[str]:
-    """Why the default prompt, which may be a file, doesn't render; empty if the prompt renders."""
-    try:
-        template = resolve_prompt(task, draw=False)
-    except RewardkitError:  # the finding about the references says why
-        return []
-    try:
-        check_rendering(template, samples)
-    except RewardkitError as error:
-        return [f"the default prompt {task.prompt!r}: {error}"]
-    return []
 
 
 def _misjudged(

@@ -34,7 +34,6 @@ def list_command(
 
 
 def _about(offer: Offer) -> str:
-    """The first line of the offer's description."""
     if offer.kind == "prompts":
         return _about_prompt(offer)
     if offer.kind == "recipes":

@@ -110,7 +110,7 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _listed() -> None:
-    """Represent a command in the list of all commands."""
+    pass
 
 
 def run() -> None:
@@ -146,7 +146,6 @@ def _fail(error: RewardkitError | str, status: int) -> int:
 
 
 def _refuse(error: Any) -> int:
-    """Print an error of Typer in our words."""
     from typer.rich_utils import rich_format_error
 
     for theirs, ours in _WORDS.items():

@@ -123,7 +123,6 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(name: str) -> inspect.Parameter:
-    """The option as a parameter for Typer."""
     written, default = _TABLE[name]
     described = msgspec.inspect.type_info(written)
     assert isinstance(described, msgspec.inspect.Metadata)

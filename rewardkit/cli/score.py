@@ -233,7 +233,6 @@ def _score_each(given: Mapping[str, Any]) -> None:
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:
-    """The files that the paths name; or one folder."""
     from rewardkit.harness.results.data_files import matching_files
 
     files = matching_files(paths)

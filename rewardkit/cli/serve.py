@@ -19,7 +19,7 @@ DRAIN_SECONDS = 30
 def serve_command(
     host: Annotated[
         str,
-        typer.Option(help="The address to listen on; an address except loopback needs a token."),
+        typer.Option(help="The address to listen on; any address but loopback needs --token-file."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8000,
     token_file: Annotated[

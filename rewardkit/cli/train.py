@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -52,23 +52,17 @@ def _results(result: TrainingResult, plan: TrainingPlan) -> Iterator[tuple[str, 
 def _accuracies(result: TrainingResult) -> Table:
     from rewardkit.tables import Table
 
+    points = [("before", *result.evaluations[0]), ("after", *result.evaluations[-1])]
+    by_step = dict(result.evaluations)
+    if result.best and (step := result.best["step"]) in by_step:
+        points.insert(1, ("best", step, by_step[step]))
     rows = [
         (name, step, f"{metric['value']:.1%}", f"{metric['low']:.1%} – {metric['high']:.1%}")
         if (metric := metrics.get("accuracy"))
         else (name, step, "nothing was judged", "")
-        for name, step, metrics in _points(result)
+        for name, step, metrics in points
     ]
     return Table("", ("", "step", f"accuracy on {result.task}", "95% interval"), rows)
-
-
-def _points(result: TrainingResult) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    yield "before", *result.evaluations[0]
-    if result.best:
-        by_step = dict(result.evaluations)
-        step = result.best["step"]
-        if step in by_step:
-            yield "best", step, by_step[step]
-    yield "after", *result.evaluations[-1]
 
 
 def _next(result: TrainingResult, plan: TrainingPlan) -> str:
@@ -109,7 +103,6 @@ def _toml(plan: TrainingPlan) -> Iterator[str]:
 
 
 def _comments(plan: TrainingPlan) -> Iterator[str]:
-    """The size of a step, the lengths and the device."""
     from rewardkit.harness.results.names import counted
     from rewardkit.trainers.training.trl_config import prompts_a_step
 
@@ -236,7 +229,6 @@ def train_command(
 
 
 def _carrying_on(output_dir: Path) -> str:
-    """The line after an interrupt: how to continue."""
     from rewardkit.trainers.training.training_folder import checkpoints
 
     if checkpoints(output_dir):

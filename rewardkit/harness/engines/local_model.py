@@ -39,8 +39,8 @@ class LocalModel:
         self._options = options
         if options.chat_template_args and self.tokenizer.chat_template is None:
             raise UsageError(
-                f"{self.folder} has no chat template, and --chat-template-arg sets what a chat "
-                "template reads; leave it out"
+                f"{self.folder} has no chat template, and only a chat template reads "
+                "--chat-template-arg; leave out --chat-template-arg"
             )
 
     @property
@@ -85,7 +85,6 @@ class LocalModel:
         return pad_id if pad_id is not None else next(iter(self.stop_ids), 0)
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
-        """Render a prompt with the model's chat template, or as plain text."""
         options = self._options
         return self.tokenizer.prompt(
             messages,
@@ -95,7 +94,6 @@ class LocalModel:
         )
 
     def reader(self, request: Request, sampling: Sampling) -> CompletionReader:
-        """The reader of the request's completion."""
         tags = self._options.thinking_tags
         return CompletionReader(self.tokenizer, request.prompt, self.stop_ids, sampling.stop, tags)
 
@@ -105,7 +103,6 @@ class LocalModel:
         return model_folder.fingerprint(self.folder, chat_template)
 
     def describe(self) -> Mapping[str, object]:
-        """The model and its chat template, for the run's record."""
         template = "on" if self.tokenizer.chat_template is not None else "none in tokenizer"
         return {
             "model": str(self.folder),

@@ -95,7 +95,7 @@ class OpenAIBackend:
         if not self._client.chat:
             if tools:
                 raise UsageError(
-                    "the rows have tools, which only the chat endpoint takes; leave out "
+                    "the rows have tools, and only the chat endpoint takes tools; leave out "
                     "--no-chat-template, or show them in the prompt: --prompt tools"
                 )
             text = "\n\n".join(message.content for message in messages)
@@ -130,7 +130,6 @@ class OpenAIBackend:
         return self._client.waits()
 
     def describe(self) -> Mapping[str, object]:
-        """The server and the arguments, without secrets."""
         described = {
             "name": "openai",
             **self.fingerprint(),

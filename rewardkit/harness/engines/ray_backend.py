@@ -47,11 +47,11 @@ class RayBackend:
     def __post_init__(self) -> None:
         if self.name == "openai":
             raise UsageError(
-                "the openai backend takes no --ray, since its server distributes the requests; "
-                "leave it out"
+                "the openai backend takes no --ray, because its server distributes the requests; "
+                "leave out --ray"
             )
         if self.options.data_parallel_size > 1:
-            raise UsageError("with --ray, --engines replaces --data-parallel-size; leave it out")
+            raise UsageError("with --ray, give --engines in place of --data-parallel-size")
         kind = registry.installed().backend(self.name)
         self._local: Backend = kind(self.model, self.options)
         self.max_model_len = self._local.max_model_len
@@ -62,7 +62,6 @@ class RayBackend:
         self._actors: EngineActors | None = None
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Prompt:
-        """Render with the local backend."""
         return self._local.render(messages, tools)
 
     def fingerprint(self) -> Mapping[str, str]:
@@ -135,7 +134,6 @@ class Generation:
         self._streams: dict[Any, _RunningChunk] = {}
 
     def completions(self) -> Iterator[tuple[Request, Completion]]:
-        """Yield each request with its completion, as an engine finishes it."""
         while self._queue or self._streams:
             self._actors.refresh()
             self._hand_out()

@@ -60,7 +60,6 @@ class ReplayBackend:
         return Prompt(text, messages=tuple(messages), tools=tuple(tools))
 
     def start(self, requests: int, longest: int) -> None:
-        """Read the file."""
         if not self._rows:
             self._rows = _read(self._path)
             if not self._rows:
@@ -110,16 +109,13 @@ class ReplayBackend:
             yield request, completion or Completion("", "error", message=missing)
 
     def describe(self) -> Mapping[str, object]:
-        """The file and its number of completions."""
         described = {"name": "replay", "file": str(self._path), "completions": len(self._rows)}
         return described | ({"warnings": self._warnings} if self._warnings else {})
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The file's hash."""
         return {"completions": hash_file(self._path)}
 
     def close(self) -> None:
-        """Release the rows."""
         self._rows = {}
 
 
@@ -149,7 +145,7 @@ def _read(path: Path) -> dict[str, Completion]:
                     if key in rows:  # of a run, a later row replaces the earlier one
                         raise DataError(
                             f"{place}: the file already has a completion {row['index']} of this "
-                            "problem; leave out index to count them up"
+                            "problem; leave out index, and the rows are counted"
                         )
                 rows[str(key)] = _completion(row, place)
     return rows

@@ -51,7 +51,6 @@ class TransformersBackend(LocalModel):
         self._threads_before: int | None = None
 
     def start(self, requests: int, longest: int) -> None:
-        """Load the weights."""
         import torch
 
         if self._model is not None:
@@ -106,7 +105,6 @@ class TransformersBackend(LocalModel):
             yield from zip(batch, completions, strict=True)
 
     def describe(self) -> Mapping[str, object]:
-        """Version, device and dtype, once the weights are loaded."""
         description: dict[str, object] = {"name": "transformers", **super().describe()}
         description |= {"batch_size": self._batch_size, "arguments": dict(self._options.arguments)}
         description |= {"seed": "per request", "dtype": self._options.dtype}
@@ -125,7 +123,6 @@ class TransformersBackend(LocalModel):
         return description
 
     def close(self) -> None:
-        """Release the weights."""
         if self._model is not None:
             import torch
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from rewardkit.available_resources import sleep_while_waiting
 from rewardkit.errors import BackendError, MissingExtra, RewardkitError, UnknownName
-from rewardkit.harness.engines.local_model import CompletionReader, LocalModel
+from rewardkit.harness.engines.local_model import LocalModel
 from rewardkit.harness.engines.ray_backend import RayBackend
 from rewardkit.harness.engines.ray_cluster import THIS_MACHINE
 from rewardkit.harness.options import LOCAL_OPTIONS, EngineOptions
@@ -80,13 +80,11 @@ class VllmBackend(LocalModel):
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as it finishes."""
         if self._engine is None:
             raise BackendError("the vllm backend was not started; call start() before generate()")
         return self._engine.generate(requests, sampling)
 
     def describe(self) -> Mapping[str, object]:
-        """The arguments and, once the engine runs, its version, device and settings."""
         description: dict[str, object] = {"name": "vllm", **super().describe()}
         description |= {"arguments": dict(self._arguments or self._options.arguments)}
         if self._engine is not None:
@@ -202,7 +200,6 @@ class Engine:
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as it finishes."""
         try:
             yield from self._completions(requests, sampling)
         except RewardkitError:
@@ -217,10 +214,20 @@ class Engine:
     def _completions(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
+        from vllm.inputs import tokens_input
+
         if sampling.temperature and not self._seeds_requests:
-            self._seed_all(requests)
+            import torch
+
+            # on a CPU with chunked prefill, a seed per request would end the engine
+            seeds = ",".join(str(request.seed) for request in requests)
+            torch.manual_seed(int.from_bytes(hashlib.sha256(seeds.encode()).digest()[:7], "big"))
         engine = self._llm.llm_engine
-        running = self._add(requests, sampling)
+        running = {}
+        for number, request in enumerate(requests):
+            prompt = tokens_input(list(request.prompt.token_ids))
+            engine.add_request(str(number), prompt, self._params(request, sampling))
+            running[str(number)] = request, self._local.reader(request, sampling)
         try:
             while running:
                 for output in engine.step():
@@ -235,18 +242,6 @@ class Engine:
                         yield request, reader.completion()
         finally:
             engine.abort_request(list(running))
-
-    def _add(
-        self, requests: Sequence[Request], sampling: Sampling
-    ) -> dict[str, tuple[Request, CompletionReader]]:
-        from vllm.inputs import tokens_input
-
-        running = {}
-        for number, request in enumerate(requests):
-            prompt = tokens_input(list(request.prompt.token_ids))
-            self._llm.llm_engine.add_request(str(number), prompt, self._params(request, sampling))
-            running[str(number)] = request, self._local.reader(request, sampling)
-        return running
 
     def _params(self, request: Request, sampling: Sampling) -> Any:
         """SamplingParams with all fields set: vLLM would take unset ones from the checkpoint."""
@@ -264,18 +259,7 @@ class Engine:
             output_kind=RequestOutputKind.DELTA if sampling.stop else RequestOutputKind.FINAL_ONLY,
         )
 
-    def _seed_all(self, requests: Sequence[Request]) -> None:
-        """Seed torch's shared generator with all seeds.
-
-        On a CPU with chunked prefill, a seed per request would end the engine.
-        """
-        import torch
-
-        seeds = ",".join(str(request.seed) for request in requests)
-        torch.manual_seed(int.from_bytes(hashlib.sha256(seeds.encode()).digest()[:7], "big"))
-
     def describe(self) -> dict[str, object]:
-        """The engine's version, device and settings."""
         import torch
         import vllm
         from vllm.platforms import current_platform

@@ -265,7 +265,7 @@ def _check_blocks(name: str, tree: nodes.Template) -> None:
         if block not in tree.body:
             raise UsageError(
                 f"prompt {name!r}, line {block.lineno}: block {block.name!r} is nested; "
-                "each block is a message of its own, so move it to the top level"
+                "each block is a separate message; move the block to the top level"
             )
     unknown = sorted(blocks - set(BLOCKS))
     if unknown:

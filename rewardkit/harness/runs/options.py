@@ -79,8 +79,8 @@ def own_set(options: EvalOptions) -> Task:
         raise UsageError("name the verifier: give --verifier NAME or --verifier-field COLUMN")
     if options.verifier == "choice" and not options.choices_field:
         raise UsageError(
-            "--verifier choice needs the options that the prompt shows; name their column, or a "
-            "column for each: --choices-field"
+            "--verifier choice needs the options of each problem; name their column, or a column "
+            "for each option, with --choices-field"
         )
     source = named_source(options.data)
     names: tuple[str, ...] = ()
@@ -139,8 +139,8 @@ def resolve_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Ta
     given = [name for name in _OWN if getattr(options, name)]
     if tasks and given:
         raise UsageError(
-            f"{flag(given[0])} needs --data without a task; leave out --task, or write it into a "
-            "task file (docs/guides/own-set.md)"
+            f"{flag(given[0])} needs --data without a task; leave out --task, or write the setting "
+            "into a task file (docs/guides/own-set.md)"
         )
     if options.task_args:
         return (task_with_arguments(tasks, options.task_args),)

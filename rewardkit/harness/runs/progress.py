@@ -97,7 +97,6 @@ class WaitsColumn(ProgressColumn):
         self._waits = waits
 
     def render(self, task: object) -> Text:
-        """The words of the moment."""
         return Text(printable(self._waits()), style="yellow")
 
 
@@ -147,22 +146,18 @@ class ProgressDisplay(Reporter):
         self._since = self._last_line = time.monotonic()
 
     def note(self, text: str) -> None:
-        """Print a line, without secrets."""
         self._console.print(redact(text), style="dim", soft_wrap=True)
 
     def warned(self, text: str) -> None:
-        """Print a line that stands out, without secrets."""
         self._console.print(redact(f"warning: {text}"), style="yellow", soft_wrap=True)
 
     def ended(self) -> None:
-        """Take the bar away."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
     @property
     def in_notebook(self) -> bool:
-        """Whether the output is a notebook's."""
         return self._console.is_jupyter
 
     def _start(self, description: str, total: int, done: int = 0) -> None:
@@ -216,7 +211,6 @@ class ProgressReporter(ProgressDisplay):
     _tokens = _right = 0
 
     def started(self, total: int, done: int = 0) -> None:
-        """Show the bar, unless everything is done."""
         self._tokens = self._right = 0
         if done:
             of_all = f"{done:,} of {counted(total, 'completion')}"
@@ -233,11 +227,9 @@ class ProgressReporter(ProgressDisplay):
             self._notebook_bar.update(description="generating")
 
     def watching(self, waits: Callable[[], str]) -> None:
-        """Show what the engine waits for, beside the figures."""
         self._waits = waits
 
     def written(self, rows: Sequence[CompletionRow]) -> None:
-        """Count these rows."""
         done = self._done + len(rows)
         new = done - self._first
         self._tokens += sum(row.completion_tokens or 0 for row in rows)
@@ -269,7 +261,6 @@ class ScoreProgress(ProgressDisplay):
         self._start("judging", total)
 
     def resumed(self, completions: int) -> None:
-        """Say how many are stored already."""
         self._earlier = completions
         stored = counted(completions, "completion")
         self.note(f"{stored} {be(completions)} judged already; resuming")
@@ -297,12 +288,10 @@ class TrainingProgress(ProgressDisplay):
     """Show a training's steps, and a line for each log entry and evaluation."""
 
     def started(self, total: int, done: int = 0) -> None:
-        """Say how far the training is, and show the bar."""
         self.note(f"training {total} steps" + (f", from step {done} on" if done else ""))
         self._start("training", total, done)
 
     def stepped(self, step: int) -> None:
-        """Move the bar to this step."""
         self._advance(step)
 
     def logged(self, logs: Mapping[str, float]) -> None:
@@ -311,7 +300,6 @@ class TrainingProgress(ProgressDisplay):
         self.note(f"step {self._done}/{self._total}: {line}")
 
     def evaluated(self, step: int, summaries: Mapping[str, TaskSummary]) -> None:
-        """Print each task's accuracy."""
         accuracies = ", ".join(
             f"{task} {summary.metrics['accuracy'].value:.1%}"
             for task, summary in summaries.items()

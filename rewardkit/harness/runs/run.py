@@ -60,7 +60,6 @@ class RunSummary(Shown):
 
     @property
     def failed(self) -> bool:
-        """Whether the run counts as failed."""
         return bool(self.failures)
 
     def shown(self) -> Iterator[Table | Line]:

@@ -20,7 +20,7 @@ class Subset:
 
     def __post_init__(self) -> None:
         if self.shuffle is not None and self.limit is None:
-            raise UsageError("--shuffle draws as many problems as --limit says; add --limit")
+            raise UsageError("--shuffle needs the number of problems to draw; add --limit")
 
     def record(self) -> dict[str, Any]:
         """The fields that are set, for a run's record; empty if all problems are taken."""

@@ -154,7 +154,6 @@ class SweepRun:
         return self.summary is None or self.summary.failed
 
     def as_json(self) -> dict[str, Any]:
-        """Convert to plain values, the summary included."""
         fields = {
             "label": self.label,
             "model": self.model,
@@ -320,7 +319,6 @@ def _with_amounts(run: SweepRun, task_plans: Sequence[TaskPlan]) -> SweepRun:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that does not belong to a sweep."""
     check_output_folder(folder)
     entries = list(folder.iterdir()) if folder.is_dir() else []
     if entries and not any((entry / name).exists() for entry in entries for name in (LOCK, RUN)):

@@ -1,9 +1,11 @@
-"""Requests spread over the engines of a cluster that changes. The cluster is a stand-in for the
-module `ray`: its calls end at once."""
+"""Requests spread over the engines of a cluster that changes.
+
+The cluster is a stand-in for the module `ray`: its calls end at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,16 @@ import pytest
 
 from rewardkit.errors import BackendError, UsageError
 from rewardkit.harness.engines import ray_backend
-from rewardkit.harness.engines.ray_backend import EngineActors, EngineJob, Generation
+from rewardkit.harness.engines.ray_backend import (
+    MOST_DEATHS,
+    EngineActor,
+    EngineActors,
+    EngineJob,
+    EngineSize,
+    Generation,
+    RequestQueue,
+    Resources,
+)
 from rewardkit.harness.engines.ray_cluster import versions
 from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Prompt, Request
@@ -182,3 +193,106 @@ def test_engines_without_room_are_mentioned_once(monkeypatch: pytest.MonkeyPatch
         actors.refresh()
     [note] = notes
     assert note.startswith("2 of 3 engines wait for room: each needs 1 CPU, and the Ray cluster")
+
+
+def of_lengths(*lengths: int) -> list[Request]:
+    return [
+        Request(f"t/{number}/0", Prompt("", tuple(range(length))), number)
+        for number, length in enumerate(lengths)
+    ]
+
+
+def keys(chunk: list[Request]) -> list[str]:
+    return [request.key for request in chunk]
+
+
+def test_chunks_shrink_to_one_batch_and_hold_every_request_once() -> None:
+    queue = RequestQueue(of_lengths(*[3] * 100), batch=4)
+    sizes, seen = [], []
+    while queue:
+        chunk = queue.take(engines=2)
+        sizes.append(len(chunk))
+        seen += keys(chunk)
+    assert sorted(seen) == sorted(keys(of_lengths(*[3] * 100)))
+    assert sizes[0] == 24
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 4
+
+
+def test_the_longest_prompts_come_first_and_chunks_are_the_batches_of_one_machine() -> None:
+    queue = RequestQueue(of_lengths(1, 5, 3, 5, 2), batch=2)
+    assert keys(queue.take(engines=9)) == ["t/1/0", "t/3/0"]
+    assert keys(queue.take(engines=9)) == ["t/2/0", "t/4/0"]
+    assert keys(queue.take(engines=9)) == ["t/0/0"]
+    assert not queue
+
+
+def test_what_a_dead_engine_left_comes_first() -> None:
+    queue = RequestQueue(of_lengths(1, 1, 1, 1), batch=2)
+    left = queue.take(engines=4)
+    queue.give_back(left, "died", answered=False)
+    assert keys(queue.take(engines=4)) == keys(left)
+
+
+def test_a_request_over_which_engines_die_again_and_again_ends_the_run() -> None:
+    queue = RequestQueue(of_lengths(1), batch=1)
+    for _ in range(MOST_DEATHS - 1):
+        queue.give_back(queue.take(engines=1), "died", answered=False)
+    with pytest.raises(BackendError, match="engines died over t/0/0 .*; the last died"):
+        queue.give_back(queue.take(engines=1), "died", answered=False)
+
+
+def test_deaths_of_engines_that_answered_some_requests_do_not_count() -> None:
+    queue = RequestQueue(of_lengths(1), batch=1)
+    for _ in range(MOST_DEATHS + 1):
+        queue.give_back(queue.take(engines=1), "died", answered=True)
+    assert len(queue) == 1
+
+
+GPU_NODE = {"CPU": 16.0, "GPU": 8.0}
+CPU_NODE = {"CPU": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "engines", "gpus", "size", "number"),
+    [
+        ([GPU_NODE], None, 1, "1 CPU and 1 GPU", 8),
+        ([GPU_NODE, CPU_NODE], None, 4, "1 CPU and 4 GPUs", 2),
+        ([GPU_NODE], 3, 2, "1 CPU and 2 GPUs", 3),
+        ([CPU_NODE, CPU_NODE], None, 1, "4 CPUs", 2),
+        ([CPU_NODE, {"CPU": 9.0}], None, 1, "4 CPUs", 3),
+        ([CPU_NODE, CPU_NODE], 4, 1, "2 CPUs", 4),
+        ([CPU_NODE, CPU_NODE], 3, 1, "2 CPUs", 3),
+        ([CPU_NODE], 9, 1, "1 CPU", 9),
+        ([{"CPU": 0.0}], None, 1, "1 CPU", 1),
+        ([], None, 1, "1 CPU", 1),
+    ],
+)
+def test_the_size_of_an_engine_and_how_many_run(
+    nodes: list[Resources], engines: int | None, gpus: int, size: str, number: int
+) -> None:
+    found = EngineSize.of(nodes, engines, gpus)
+    total = {kind: sum(node.get(kind, 0) for node in nodes) for kind in ("CPU", "GPU")}
+    assert (str(found), found.fitting(total, engines)) == (size, number)
+
+
+class InBatches:
+    """A backend whose completions come batch by batch."""
+
+    def describe(self) -> Mapping[str, object]:
+        return {"batch_size": 4}
+
+    def generate(
+        self, requests: Sequence[Request], sampling: Sampling
+    ) -> Iterator[tuple[Request, Completion]]:
+        yield from ((request, Completion("2")) for request in requests)
+
+
+def test_a_batch_is_never_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_backend, "_SECONDS_BETWEEN_PARCELS", 0.0)  # none waits
+    actor: Any = EngineActor()
+    actor._backend = InBatches()
+    requests = [Request(f"gsm8k/{number}/0", Prompt("1+1?"), 0) for number in range(10)]
+    parcels = list(actor.generate(requests, Sampling()))
+    assert [len(parcel) for parcel in parcels] == [4, 4, 2]
+    assert [key for parcel in parcels for key, _ in parcel] == [request.key for request in requests]
