@@ -19,20 +19,11 @@ from starlette.testclient import TestClient
 
 import rewardkit.rewards
 from rewardkit.errors import DataError
-from rewardkit.frameworks import (
-    areal,
-    easyr1,
-    lm_eval,
-    ms_swift,
-    openrlhf,
-    rllm,
-    slime,
-    verifiers,
-    verl,
-)
+from rewardkit.frameworks import openrlhf, rllm, slime, verifiers, verl
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.text.transcripts import last_message
+from tests import test_one_verdict as routes
 from tests.support.chat_templates import FAMILIES, SPEAKERS, trajectory
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("skyrl_gym_base")]
@@ -41,32 +32,6 @@ Pay = Callable[[Any, Any], float | None]
 """The reward of a completion for a reference."""
 
 BOX, NO_IDEA = r"It is \boxed{4}.", "I do not know."
-
-
-def of_verifiers(text: str, reference: object) -> float:
-    task = SimpleNamespace(model_dump=lambda: {"answer": reference})
-    trace = SimpleNamespace(
-        last_reply=text, record_metric=lambda *_: None, messages=[], assistant_messages=[]
-    )
-    return asyncio.run(verifiers.math(task, trace))
-
-
-def of_slime(text: str, reference: object) -> float:
-    sample = SimpleNamespace(
-        response=text, label=reference, metadata={"answer": "4"}, loss_mask=None
-    )
-    score = asyncio.run(slime.math(None, sample))
-    assert isinstance(score, float)
-    return score
-
-
-def of_rllm(text: str, reference: object) -> float:
-    episode = SimpleNamespace(artifacts={"answer": text}, trajectories=[])
-    return float(rllm.math({"ground_truth": reference}, episode)["reward"])
-
-
-def of_easyr1(text: str, reference: object) -> float:
-    return float(easyr1.math([{"response": text, "ground_truth": reference}])[0]["overall"])
 
 
 def of_skyrl_gym(text: str, reference: object) -> float:
@@ -78,21 +43,18 @@ def of_skyrl_gym(text: str, reference: object) -> float:
     return float(environment.step(text)["reward"])
 
 
+def by_route(route: Any) -> Pay:
+    return lambda text, reference: route("math", [text], reference)[0] or 0.0
+
+
+ROUTES_OF_HOSTS = (routes.verl, routes.slime, routes.areal, routes.easyr1)
+ROUTES_OF_HOSTS += (routes.ms_swift, routes.verifiers, routes.rllm, routes.lm_eval)
 ADAPTERS: dict[str, Pay] = {
-    "verl": lambda text, reference: float(
-        verl.math("d", text, reference, {"answer": "4"})["score"]
-    ),
+    **{route.__name__: by_route(route) for route in ROUTES_OF_HOSTS},
     "openrlhf": lambda text, reference: openrlhf.math(["Q " + text], ["Q "], [reference])[
         "rewards"
     ],
-    "slime": of_slime,
-    "areal": lambda text, reference: areal.math("?", text, answer=reference),
-    "easyr1": of_easyr1,
-    "ms_swift": lambda text, reference: ms_swift.math()([text], solution=[reference])[0] or 0.0,
-    "verifiers": of_verifiers,
-    "rllm": of_rllm,
     "skyrl_gym": of_skyrl_gym,
-    "lm_eval": lambda text, reference: lm_eval.math({"answer": reference}, [text])["score"],
     "trl": lambda text, reference: (
         rewardkit.rewards.math([text, BOX], reference=[reference, "4"])[0] or 0.0
     ),
@@ -165,6 +127,8 @@ def test_no_reference_is_unjudged_and_no_other_column_takes_its_place() -> None:
         for missing in (None, float("nan"), [], [None]):
             assert pay(BOX, missing) == 0.0, name
     assert verl.math("d", BOX, None, {"answer": "4"})["unjudged"] == 1.0
+    sample = SimpleNamespace(response=BOX, label=None, metadata={"answer": "4"})
+    assert asyncio.run(slime.math(None, sample)) == 0.0
     assert rewardkit.rewards.math([BOX, BOX], reference=[None, "4"]) == [None, 1.0]
 
 

@@ -39,14 +39,9 @@ class LocalClient(TestClient):
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[LocalClient]:
-    with LocalClient(
-        create_app(
-            ServerSettings(
-                verifiers=("math", "gsm8k", "game24", "exact"),
-                parameters={"gsm8k": {"reading": "xml"}},
-            )
-        )
-    ) as client:
+    names = ("math", "gsm8k", "game24", "exact")
+    settings = ServerSettings(verifiers=names, parameters={"gsm8k": {"reading": "xml"}})
+    with LocalClient(create_app(settings)) as client:
         yield client
 
 
@@ -154,16 +149,8 @@ def test_hosts_may_send_any_text(client: LocalClient, path: str, body: dict[str,
         (b"\xff\xfe", 400, "isn't JSON"),
         (b"[" * 100_000, 400, "isn't JSON"),
         ({"verifier": "math"}, 422, "items"),
-        (
-            {"verifier": "math", "items": [{}]},
-            422,
-            "items[0]: Object missing required field `completion`",
-        ),
-        (
-            {"verifier": "math", "items": [item("a", "b") | {"x": 1}]},
-            422,
-            "items[0]: Object contains unknown field `x`",
-        ),
+        ({"verifier": "math", "items": [{}]}, 422, "items[0]: Object missing required field"),
+        ({"verifier": "math", "items": [item("a", "b") | {"x": 1}]}, 422, "unknown field `x`"),
         ({"verifier": "math", "items": [], "timeout": 0}, 422, "timeout: Expected `float` > 0.0"),
         ({"verifier": "math" * 100, "items": []}, 422, "verifier"),
         ({"verifier": "math", "items": [], "parameters": nested(70)}, 422, "more than 64"),
@@ -261,7 +248,7 @@ def test_values_are_counted_before_they_are_parsed(
 
 
 def test_a_large_body_is_refused() -> None:
-    with LocalClient(create_app(ServerSettings(largest_body=1000))) as client:
+    with LocalClient(create_app(ServerSettings(verifiers=("math",), largest_body=1000))) as client:
         body = {"verifier": "math", "items": [item("a" * 2000, "1")]}
         assert client.post("/v1/score", json=body).status_code == 413
 

@@ -13,7 +13,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from rewardkit import evaluate
 from rewardkit.harness.options import EngineOptions
 from rewardkit.protocols import Message
 from rewardkit.trainers import EvaluationCallback, reward_func
@@ -32,7 +31,6 @@ from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, train
 
 pytestmark = pytest.mark.engines
 
-MOTION_TINY = Path(__file__).parents[3] / "examples" / "motion-tiny"
 SAVING = {"save_strategy": "steps", "save_steps": 1}
 OPTIONS: dict[str, dict[str, Any]] = {
     "greedy": {"batch_size": 2},
@@ -107,22 +105,6 @@ def test_prompts_and_ends_are_those_of_the_trainer_s_tokenizer(
         )
         assert list(prompt.token_ids) == expected
         assert live.stop_ids == tuple(sorted((7, tokenizer.eos_token_id)))
-
-
-def test_a_model_that_knows_a_task_is_scored_as_evaluation_scores_it(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"prompt": "motion_short", "limit": 4, "max_tokens": 120}
-    callback = EvaluationCallback("motion", every=5, **options)
-    train(MOTION_TINY, tmp_path / "out", [callback], settings={"max_steps": 1})
-    evaluate(
-        "motion",
-        str(MOTION_TINY),
-        backend="transformers",
-        output_dir=str(tmp_path / "saved"),
-        **options,
-    )
-    live = tmp_path / "out" / "evaluation" / "step-000000"
-    assert metrics(live) == metrics(tmp_path / "saved")
-    assert metrics(live)["motion"]["metrics"]["format_rate"]["value"] == 1.0
 
 
 @pytest.mark.parametrize("settings", [{}, {"gradient_checkpointing": True}])

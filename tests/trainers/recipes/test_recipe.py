@@ -134,6 +134,7 @@ def test_set_takes_leaf_and_dotted_names_and_toml_values(
         ("data=x.jsonl", "data is a section; set one of data.file"),
         ("warmup_ratio=0.1", "warmup_ratio can't be set: set warmup_steps"),
         ("output_dir=x", "pass --output-dir"),
+        ("rollouts.share=0", "set log_completions=false to keep none"),
         ("trainer.reward_weights=[1]", "set rewards.NAME"),
         ("rewards.format.weights=[[0, 1], [5, 2], [5, 3]]", "rewards.format]: weights has the ste"),
         ("rewards.format.weights=[[1, 1]]", "begin at 0, and let the steps rise"),
@@ -159,11 +160,9 @@ def test_the_error_for_a_wrong_setting_says_what_was_meant(text: str, said: str)
         ('task = "motion"\ntrainer = 3', "trainer is a section; set trainer.KEY"),
         ('task = "motion"\n[model]\ndtype = "bfloat"', "dtype is 'bfloat'; it must be one of auto"),
         ('task = "motion"\n[model]\ndtype = "bfloat"', "did you mean 'bfloat16'?"),
-        (
-            'task = "motion"\n[data]\nlimit = 0',
-            "recipe 'mine': data.limit is 0; it must be at least 1",
-        ),
+        ('task = "motion"\n[data]\nlimit = 0', "mine': data.limit is 0; it must be at least 1"),
         ('task = "motion"\n[momentum]\nm0 = 0.5', "recipe 'mine': [momentum]: m0 0.5"),
+        ('task = "motion"\n[rollouts]\nshare = 0.5', "set log_completions=false to keep none"),
         ("task = motion", "isn't TOML"),
     ],
 )

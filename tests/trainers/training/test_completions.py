@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from rewardkit.errors import UsageError
 from rewardkit.harness.results.rollouts import COMPLETIONS, read_groups
 from rewardkit.trainers import train
 from tests.support.commands import run_command
@@ -89,15 +88,3 @@ def test_a_resumed_training_writes_the_later_steps_again(tmp_path: Path) -> None
     shutil.rmtree(folder / "checkpoint-2")
     learn(folder, logging_steps=1, log_completions=False, resume=True)
     assert list(read_groups(folder / COMPLETIONS)) == before[:2]
-
-
-@pytest.mark.parametrize("name", ["rollouts.share", "rollouts.max_megabytes"])
-def test_the_settings_of_earlier_versions_are_refused_with_the_new_one(name: str) -> None:
-    with pytest.raises(UsageError, match="set log_completions=false to keep none"):
-        train("motion", model="unused", settings={name: 0})
-
-
-def test_a_recipe_of_an_earlier_version_is_refused_with_the_new_setting(tmp_path: Path) -> None:
-    (tmp_path / "own.toml").write_text('task = "motion"\n[rollouts]\nshare = 0.5\n')
-    with pytest.raises(UsageError, match="set log_completions=false to keep none"):
-        train(tmp_path / "own.toml", model="unused")

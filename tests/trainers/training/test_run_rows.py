@@ -9,10 +9,8 @@ import pytest
 
 from rewardkit.harness.results.data_files import read_rows, write_rows
 from rewardkit.trainers import game24_search_trace, train
-from rewardkit.trainers.training.training_plan import TrainOptions, plan_training
 from tests.harness.scoring.test_verified_completions import evaluated
 from tests.support.commands import run_command
-from tests.trainers.training.test_train import RecordingReporter
 
 pytestmark = pytest.mark.engines
 
@@ -30,24 +28,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows_file(run: Path, path: Path, *options: str) -> Path:
     assert run_command("data", "gsm8k", "--from", run, *options, "-o", path) == 0
     return path
-
-
-def test_a_recipe_learns_the_completions_as_they_are(
-    run: Path, tiny_checkpoint: Path, tmp_path: Path
-) -> None:
-    rows = rows_file(run, tmp_path / "rows.jsonl")
-    options = TrainOptions(
-        recipe="gsm8k-sft",
-        model=str(tiny_checkpoint),
-        data=str(rows),
-        output_dir=str(tmp_path / "out"),
-        settings={"prompt": "gsm8k", "evaluation.every": 0},
-    )
-    plan = plan_training(options, RecordingReporter())
-    assert [sample.id for sample in plan.rows.samples] == ["sums/0", "sums/1"]
-    assert plan.rows.completions is not None
-    texts = [plan.tokenizer.decode(ids) for ids in plan.rows.completions]
-    assert texts == ["2 + 2 = 4\n#### 4<|im_end|>", "It is 4.\n#### 4<|im_end|>"]
 
 
 @pytest.mark.parametrize("method", ["DPO", "KTO"])

@@ -222,15 +222,12 @@ def test_a_second_interrupt_ends_at_once() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_setting_turns_momentum_on(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    reporter = RecordingReporter()
-    learn("motion", tiny_checkpoint, tmp_path, reporter, m_max=0.3, m0=0.3)
+def test_settings_turn_momentum_on_and_skip_silent_groups(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    reporter, momentum = RecordingReporter(), {"m_max": 0.3, "m0": 0.3}
+    learn("motion", tiny_checkpoint, tmp_path, reporter, skip_silent_groups=True, **momentum)
     assert [logs["momentum/m"] for logs in reporter.logs] == [0.3, 0.3]
-
-
-def test_a_setting_skips_silent_groups(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    reporter = RecordingReporter()
-    learn("motion", tiny_checkpoint, tmp_path, reporter, skip_silent_groups=True)
     shares = [logs["skipped_groups"] for logs in reporter.logs]
     assert shares == [logs["frac_reward_zero_std"] for logs in reporter.logs]
     assert max(shares) > 0
@@ -301,19 +298,11 @@ ERRORS: list[tuple[str, dict[str, object], str]] = [
     ("motion", {"prompt": "motion_shrt"}, "did you mean 'motion_short'?"),
     ("motion", {"prompt": "xml"}, "prompt 'xml' doesn't fit task 'motion'"),
     ("motion", {"rewards__acuracy": 1.0}, "no reward of task 'motion' named 'acuracy'"),
-    (
-        "motion",
-        {"num_generations": 3},
-        "must be divisible by num_generations (3)",
-    ),
+    ("motion", {"num_generations": 3}, "must be divisible by num_generations (3)"),
     ("motion", {"num_generations": 1}, "num_generations is 1; it must be at least 2"),
     ("motion", {"trainer__temperature": 0}, "trainer.temperature is 0; it must be above 0"),
     ("motion", {"loss_type": "gpro"}, "it must be one of grpo, bnpo, dr_grpo"),
-    (
-        "motion",
-        {"vllm_mode": "srver"},
-        "it must be one of colocate, server; did you mean 'server'?",
-    ),
+    ("motion", {"vllm_mode": "srver"}, "one of colocate, server; did you mean 'server'?"),
     ("motion", {"data__limit": 1}, "a generated batch takes 2 prompts"),
     ("motion", {"max_prompt_length": 1}, "all 50 prompts are longer than data.max_prompt_length"),
     ("motion", {"max_completion_length": 2000}, "the model takes 1024 in all"),
