@@ -94,7 +94,7 @@ class ConnectionPool:
         except TimeoutError:
             raise TooSlow(
                 f"no complete reply within {seconds:g} s; raise --backend-arg timeout={seconds:g}, "
-                "lower --max-tokens, or lower --backend-arg concurrency"
+                "or lower --max-tokens or --backend-arg concurrency"
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _request_error(error, started) from error
@@ -135,7 +135,7 @@ def server_url(address: str) -> URL:
 
 
 @asynccontextmanager
-async def connected(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
+async def open_pool(address: str, api_key: str) -> AsyncIterator[ConnectionPool]:
     """Open and close a pool of connections to a server. UsageError for a wrong address."""
     import aiohttp
 
@@ -220,7 +220,7 @@ class Attempts:
                 if not isinstance(error, RequestError) or not await self._wait_after(error, sent):
                     raise
             else:
-                self.gate.answered(reply.completion.completion_tokens or 1)
+                self.gate.count_answer(reply.completion.completion_tokens or 1)
                 return reply
 
     async def _wait_after(self, error: RequestError, sent: float) -> bool:
@@ -239,7 +239,7 @@ class Attempts:
                 self._check_silence()
             return False
         if is_slow:
-            self.gate.limit.refused(sent=sent, now=now)
+            self.gate.limit.halve(sent=sent, now=now)
         await asyncio.sleep(_pause(self.tries - 1))
         self.tries += 1
         self.gate.retried += 1
@@ -280,7 +280,7 @@ class Attempts:
             )
         if seconds > PATIENCE:
             return False
-        lowered = gate.limit.refused(sent=sent, now=now)
+        lowered = gate.limit.halve(sent=sent, now=now)
         if wait:
             gate.shut(wait)
         elif lowered:
@@ -339,7 +339,7 @@ class ServerClient:
 
     async def check(self, report: Callable[[None], None]) -> None:
         """List the server's models. Raises the errors that every request would raise."""
-        async with connected(self.url, self.api_key) as pool:
+        async with open_pool(self.url, self.api_key) as pool:
             try:
                 models = await pool.send("GET", "models", seconds=_CHECK_SECONDS)
                 self._is_vllm = is_vllm(models)
@@ -363,7 +363,7 @@ class ServerClient:
                 report((request, await self._complete(pool, gate, request, sampling)))
 
         try:
-            async with connected(self.url, self.api_key) as pool, asyncio.TaskGroup() as group:
+            async with open_pool(self.url, self.api_key) as pool, asyncio.TaskGroup() as group:
                 for _ in range(min(self.limit.maximum, len(requests))):
                     group.create_task(work(pool))
         finally:
@@ -401,14 +401,14 @@ class ServerClient:
     ) -> ServerReply:
         """Send a request; send it again without stop texts if the server cut the thinking."""
         stops_here, without_stop = self.stops_here, replace(sampling, stop=())
-        reply = await self._sent(pool, request, without_stop if stops_here else sampling)
+        reply = await self._send(pool, request, without_stop if stops_here else sampling)
         if sampling.stop and not stops_here and self._is_cut_in_thinking(reply.completion):
-            whole = await self._sent(pool, request, without_stop)
+            whole = await self._send(pool, request, without_stop)
             self.stops_here |= whole.completion != reply.completion
             reply, stops_here = whole, True
-        return self._stopped(reply, sampling) if stops_here else reply
+        return self._cut_at_stop(reply, sampling) if stops_here else reply
 
-    async def _sent(
+    async def _send(
         self, pool: ConnectionPool, request: Request, sampling: Sampling
     ) -> ServerReply:
         while True:
@@ -428,7 +428,7 @@ class ServerClient:
         text = in_think_tags(completion.text, self.thinking_tags)
         return thinking_is_open("", text) or bool(completion.reasoning and not text.strip())
 
-    def _stopped(self, reply: ServerReply, sampling: Sampling) -> ServerReply:
+    def _cut_at_stop(self, reply: ServerReply, sampling: Sampling) -> ServerReply:
         """Cut the reply at the first stop text after the thinking."""
         text = StopTexts(sampling.stop, tags=self.thinking_tags).cut(reply.completion.text)
         if text is None:

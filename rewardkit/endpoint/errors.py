@@ -81,7 +81,7 @@ class StatusError(RequestError):
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         error = _error_fields(body)
         message = _text(error.get("message")) or body[:2000].decode("utf-8", "replace")
-        super().__init__(f"status {status}: {shortened(message) or '(no message)'}")
+        super().__init__(f"status {status}: {shorten(message) or '(no message)'}")
         self.status = status
         self.parameter = _text(error.get("param"))
         self.code = _text(error.get("code"))
@@ -194,10 +194,10 @@ def fatal_error(
 
 def describe(error: BaseException) -> str:
     """The error in one line, without secrets."""
-    return shortened(redact(str(error) or type(error).__name__))
+    return shorten(redact(str(error) or type(error).__name__))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """One line of at most 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= 300 else f"{line[:299]}…"

@@ -62,7 +62,7 @@ class ConcurrencyLimit:
         """The number of requests that may be in flight now, at least 1."""
         return max(1, int(self._size))
 
-    def answered(self, *, tokens: int, in_flight: int, now: float) -> None:
+    def count_answer(self, *, tokens: int, in_flight: int, now: float) -> None:
         """Count an answer; `in_flight` includes its request."""
         if self._round is None:
             # the first answers come in a burst, and don't show the throughput
@@ -76,7 +76,7 @@ class ConcurrencyLimit:
         if self._round.answers >= self._round.size:
             self._end_round(self._round, now)
 
-    def refused(self, *, sent: float, now: float) -> bool:
+    def halve(self, *, sent: float, now: float) -> bool:
         """Halve the limit, unless it was halved after the request was `sent`.
 
         Returns whether the limit changed.
@@ -180,11 +180,11 @@ class RequestGate:
         self.in_flight -= 1
         self._admit()
 
-    def answered(self, tokens: int) -> None:
+    def count_answer(self, tokens: int) -> None:
         """Count an answer and its tokens, and give the place to the next request."""
         self.answers += 1
         self.refused_rounds, self.refused_since, self.silent = 0, None, 0
-        self.limit.answered(tokens=tokens, in_flight=self.in_flight, now=self.now())
+        self.limit.count_answer(tokens=tokens, in_flight=self.in_flight, now=self.now())
         self.leave()
 
     def shut(self, seconds: float) -> None:
@@ -215,7 +215,7 @@ RESERVED = 256
 """Open files that are no connections: data, pipes to workers, libraries."""
 
 
-def connections_allowed(wanted: int) -> int:
+def allowed_connections(wanted: int) -> int:
     """The number of `wanted` connections that the limit of open files allows, at least 1.
 
     Raises the soft limit of the process if necessary and possible.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.endpoint.errors import BadReply, BrokenReply, shortened
+from rewardkit.endpoint.errors import BadReply, BrokenReply, shorten
 from rewardkit.records import Completion, token_count
 from rewardkit.text.transcripts import last_calls, message_reasoning
 
@@ -44,7 +44,7 @@ def read_reply(body: bytes, prices: Prices) -> ServerReply:
     choice, usage = _choice(reply), reply.get("usage")
     message = choice.get("message", choice)
     if not isinstance(message, dict):
-        raise BadReply(f"the reply's message isn't an object: {_shown(message)}")
+        raise BadReply(f"the reply's message isn't an object: {_as_text(message)}")
     content = message.get("content" if "message" in choice else "text")
     counts, dropped = _token_counts(usage)
     used = counts.get("completion_tokens")
@@ -79,10 +79,10 @@ def _load(body: bytes) -> dict[str, Any]:
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
-        shown = shortened(body[:2000].decode("utf-8", "replace")) or "(empty)"
+        shown = shorten(body[:2000].decode("utf-8", "replace")) or "(empty)"
         raise BrokenReply(f"the server's reply isn't JSON: {shown}") from None
     if not isinstance(reply, dict):
-        raise BadReply(f"the server's reply isn't a JSON object: {_shown(reply)}")
+        raise BadReply(f"the server's reply isn't a JSON object: {_as_text(reply)}")
     return reply
 
 
@@ -96,12 +96,12 @@ def _choice(reply: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         error = reply.get("error", reply)
         kind = BrokenReply if _is_transient(error) else BadReply
-        raise kind(f"the server's reply has no choice: {_shown(error)}")
+        raise kind(f"the server's reply has no choice: {_as_text(error)}")
     choice: dict[str, Any] = choices[0]
     reason = choice.get("finish_reason")
     if reason in _FAULTS:
         raise BrokenReply(
-            f"the server ended the completion with {_shown(choice.get('error', reason))}"
+            f"the server ended the completion with {_as_text(choice.get('error', reason))}"
         )
     return choice
 
@@ -119,13 +119,13 @@ def _text(content: object) -> str:
         return content
     if isinstance(content, list):
         return "".join(map(_part_text, content))
-    raise BadReply(f"the reply's content is neither text nor a list of parts: {_shown(content)}")
+    raise BadReply(f"the reply's content is neither text nor a list of parts: {_as_text(content)}")
 
 
 def _part_text(part: object) -> str:
     text = part.get("text") if isinstance(part, dict) else part
     if not isinstance(text, str):
-        raise BadReply(f"a part of the reply's content holds no text: {_shown(part)}")
+        raise BadReply(f"a part of the reply's content holds no text: {_as_text(part)}")
     return text
 
 
@@ -134,13 +134,13 @@ def _without_text(message: dict[str, Any]) -> str:
     if message.get("tool_calls"):
         return "the reply is a tool call without text"
     refusal = message.get("refusal")
-    return f"the model refused: {shortened(refusal)}" if isinstance(refusal, str) else ""
+    return f"the model refused: {shorten(refusal)}" if isinstance(refusal, str) else ""
 
 
 def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
     """The valid token counts, and a description of each invalid one."""
     if not isinstance(usage, dict):
-        return {}, () if usage is None else (f"usage: {_shown(usage)}",)
+        return {}, () if usage is None else (f"usage: {_as_text(usage)}",)
     counts: dict[str, int] = {}
     dropped = []
     for name in ("prompt_tokens", "completion_tokens"):
@@ -149,7 +149,7 @@ def _token_counts(usage: object) -> tuple[dict[str, int], tuple[str, ...]]:
         if count is not None:
             counts[name] = count
         elif value is not None:
-            dropped.append(f"{name}: {_shown(value)}")
+            dropped.append(f"{name}: {_as_text(value)}")
     return counts, tuple(dropped)
 
 
@@ -166,8 +166,8 @@ def _cost(usage: object, counts: Mapping[str, int], prices: Prices) -> float | N
     return float(cost)
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str:
     try:
-        return shortened(json.dumps(value, ensure_ascii=False))
+        return shorten(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
         return f"a {type(value).__name__}"

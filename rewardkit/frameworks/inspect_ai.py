@@ -54,7 +54,7 @@ def _conversation(state: TaskState) -> list[dict[str, Any]]:
     return [*earlier, scoring.assistant_message(state.output.completion, made)]
 
 
-def named(name: str) -> Any:
+def register_scorer(name: str) -> Any:
     """Return the scorer `rewardkit/NAME`, registered, so that each scorer has its own name."""
 
     @scorer(metrics=[accuracy(), stderr()], name=name)  # type: ignore[untyped-decorator]
@@ -64,7 +64,7 @@ def named(name: str) -> Any:
     return offered
 
 
-__getattr__ = scoring.by_name(__name__, named)
+__getattr__ = scoring.by_name(__name__, register_scorer)
 
 for _name in known_names():
     __getattr__(_name)

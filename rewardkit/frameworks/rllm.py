@@ -48,15 +48,15 @@ def _completion(episode: Any) -> object:
 
 def _text(episode: Any) -> object:
     if "answer" in episode.artifacts:
-        return _as_written(episode.artifacts["answer"])
+        return _messages_or_text(episode.artifacts["answer"])
     if not episode.trajectories:
         return ""
     last = episode.trajectories[-1]
     outputs = [last.output, *(step.output or step.model_response for step in last.steps[::-1])]
-    return next((_as_written(output) for output in outputs if output), "")
+    return next((_messages_or_text(output) for output in outputs if output), "")
 
 
-def _as_written(output: object) -> object:
+def _messages_or_text(output: object) -> object:
     """Messages and None as they are, any other value as text."""
     return output if output is None or isinstance(output, list) else str(output)
 

@@ -80,7 +80,7 @@ class LoopbackMiddleware:
 
 def _refusal(request: Request) -> JSONResponse | None:
     host = request.headers.get("host", "")
-    if not is_loopback(_name(host)):
+    if not is_loopback(_host_name(host)):
         detail = (
             f"the header Host is {host[:100]!r}; a server without a token answers only to "
             "127.0.0.1, localhost and [::1]: use one of these names, or start it with --token-file"
@@ -93,7 +93,7 @@ def _refusal(request: Request) -> JSONResponse | None:
     return None
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     """The host in a Host header, without its port; empty if the header can't be read."""
     try:
         return urlsplit(f"//{host}").hostname or ""
@@ -117,7 +117,7 @@ class TokenMiddleware:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        path, given = _split(scope["path"])
+        path, given = _split_token(scope["path"])
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             given = bearer.strip()
@@ -128,7 +128,7 @@ class TokenMiddleware:
         await refusal(scope, receive, send)
 
 
-def _split(path: str) -> tuple[str, str]:
+def _split_token(path: str) -> tuple[str, str]:
     """The path without its token, and the token."""
     if not path.startswith(PATH_PREFIX):
         return path, ""

@@ -32,7 +32,7 @@ from rewardkit.server.requests import (
     ScoreRequest,
     read_body,
 )
-from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, too_busy
+from rewardkit.server.scoring_queue import ScoringQueue, ServerMetrics, busy_error
 from rewardkit.text.printable import get_logger
 
 LONGEST_DETAIL = 500
@@ -197,7 +197,7 @@ class ScoringServer:
             self._bytes += size
             if self._bytes > most and self._bytes > request.state.bytes:
                 why = f"the bodies of all requests have more than {most:,} bytes"
-                raise too_busy(self.metrics, why)
+                raise busy_error(self.metrics, why)
 
         return await read_body(request, model, largest=self.settings.largest_body, count=count)
 

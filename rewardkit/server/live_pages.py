@@ -173,7 +173,7 @@ class LiveRun:
             rows = [self._training()] if is_training else list(self._run())
             self.rows = msgspec.convert(rows, list[LiveRow])
         except Exception as error:  # a folder of another program may hold anything
-            self.rows = [LiveRow(task="", model="", state="unreadable", problem=_shown(error))]
+            self.rows = [LiveRow(task="", model="", state="unreadable", problem=_as_text(error))]
         self.stamp = stamp
 
     def _is_running(self, stamp: Stamp) -> bool:
@@ -214,7 +214,7 @@ class LiveRun:
                 "total": planned_completions(record.get("tasks", {}).get(task, {})),
                 "state": "failed" if error or summary.get("failed") else state,
                 "started": started,
-                "problem": _shown(error or ""),
+                "problem": _as_text(error or ""),
             }
 
     def _read_new_rows(self, started: str) -> None:
@@ -270,7 +270,7 @@ class LiveRun:
         }
 
 
-def _shown(error: object) -> str:
+def _as_text(error: object) -> str:
     return printable(redact(str(error)))
 
 
@@ -308,7 +308,7 @@ class LivePages:
         self._runs: dict[Path, LiveRun] = {}
         self._looked = 0.0
         self._lock = threading.Lock()
-        self._rendered = functools.lru_cache(MOST_PAGES)(_rendered)
+        self._render = functools.lru_cache(MOST_PAGES)(_render)
 
     def runs(self) -> list[LiveRun]:
         """The runs in the folder, read again after changes."""
@@ -324,7 +324,7 @@ class LivePages:
         name = path.relative_to(self.folder).as_posix() if path != self.folder else path.name
         return self._runs.get(path) or LiveRun(path, name)
 
-    def _found(self, identifiers: str) -> tuple[LiveRun, ...]:
+    def _runs_at(self, identifiers: str) -> tuple[LiveRun, ...]:
         """The runs in an address, where commas separate them."""
         runs = {run.identifier: run for run in self.runs()}
         try:
@@ -357,20 +357,20 @@ class LivePages:
     async def report(self, request: Request) -> Response:
         """`GET /runs/ID`: the report of a run or a training; `ID,ID` is a comparison."""
         identifiers = request.path_params["identifier"]
-        paths = tuple(run.path for run in await run_in_threadpool(self._found, identifiers))
+        paths = tuple(run.path for run in await run_in_threadpool(self._runs_at, identifiers))
         tag = await run_in_threadpool(_tag, paths)
         live = LivePage(f"/runs/{identifiers}/notes", tag.partition("-")[0], seconds=REPORT_SECONDS)
 
         def page() -> str:
             with self._lock:
-                return self._rendered(paths, tag, live)
+                return self._render(paths, tag, live)
 
         libraries = [markdown_library(), latex_library()]  # the policy in the page may allow fewer
         try:
             return await _answer(request, tag, content_policy(libraries, live), page)
         except Exception as error:  # a folder of another program may hold anything
             names = ", ".join(path.name for path in paths)
-            text = f"{names} has no report yet: {_shown(error)}"
+            text = f"{names} has no report yet: {_as_text(error)}"
             return PlainTextResponse(text, 503, headers={"Refresh": str(TABLE_SECONDS)})
 
     async def note(self, request: Request) -> Response:
@@ -379,11 +379,11 @@ class LivePages:
         try:
             await run_in_threadpool(self._store, request.path_params["identifier"], body)
         except (RewardkitError, OSError) as error:
-            return PlainTextResponse(_shown(error), 500)
+            return PlainTextResponse(_as_text(error), 500)
         return Response(status_code=204)
 
     def _store(self, identifier: str, body: NoteRequest) -> None:
-        folders = find_shown([run.path for run in self._found(identifier)])
+        folders = find_shown([run.path for run in self._runs_at(identifier)])
         folder = dict(zip(short_names(folders), folders, strict=True)).get(body.run)
         if folder is None:
             raise HTTPException(404, NO_RUN)
@@ -392,7 +392,7 @@ class LivePages:
             write_note(folder, body.key, SampleNote(body.note, body.tags, started))
 
 
-def _rendered(folders: tuple[Path, ...], tag: str, live: LivePage) -> str:
+def _render(folders: tuple[Path, ...], tag: str, live: LivePage) -> str:
     """The report of runs; `tag` is the key of the cache."""
     shown = find_shown(folders)
     return render(read_runs(shown), compare_runs(shown), live)

@@ -94,7 +94,7 @@ async def read_body(
     except ClientDisconnect as error:
         raise HTTPException(DISCONNECTED, "the client disconnected") from error
     parse_in_thread = len(body) >= LARGE_BODY
-    content = await asyncio.to_thread(_parsed, body) if parse_in_thread else _parsed(body)
+    content = await asyncio.to_thread(_parse, body) if parse_in_thread else _parse(body)
     try:
         return msgspec.convert(content, model)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # a lone surrogate in a name
@@ -102,7 +102,7 @@ async def read_body(
         raise HTTPException(422, f"{place.strip('.`') or 'the body'}: {fault}") from error
 
 
-def _parsed(body: bytearray) -> object:
+def _parse(body: bytearray) -> object:
     try:
         text = body.decode(json.detect_encoding(body), "surrogatepass")
         if _has_too_many_values(text):
@@ -112,7 +112,7 @@ def _parsed(body: bytearray) -> object:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"the body isn't JSON: {error}") from error
-    if _too_deep(content):
+    if _is_too_deep(content):
         raise HTTPException(
             422, f"the body has lists and objects at a depth of more than {DEEPEST_NESTING}"
         )
@@ -133,7 +133,7 @@ def _separators(text: str) -> int:
     return sum(map(text.count, ",[{"))
 
 
-def _too_deep(content: object) -> bool:
+def _is_too_deep(content: object) -> bool:
     """Whether recursive code, such as pickle's, might exceed the stack."""
     level = [content]
     for _ in range(DEEPEST_NESTING):

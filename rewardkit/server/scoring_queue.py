@@ -62,7 +62,7 @@ RETRY_AFTER = 1
 """Seconds after which a refused client may try again."""
 
 
-def too_busy(metrics: ServerMetrics, why: str) -> HTTPException:
+def busy_error(metrics: ServerMetrics, why: str) -> HTTPException:
     """Refuse a request for which there is no room now, and count it."""
     metrics.refused.inc()
     return HTTPException(429, f"{why}; try again", headers={"Retry-After": str(RETRY_AFTER)})
@@ -108,7 +108,7 @@ class ScoringQueue:
     async def _wait(self, request: Request, count: int) -> None:
         if self._waiting and self._waiting + count > self._most_waiting:
             why = f"{self._waiting:,} completions are waiting already"
-            raise too_busy(self._metrics, why)
+            raise busy_error(self._metrics, why)
         self._waiting += count
         self._metrics.waiting.set(self._waiting)
         try:

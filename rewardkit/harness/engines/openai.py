@@ -20,7 +20,7 @@ from rewardkit.endpoint.limits import (
     DEFAULT_CONCURRENCY,
     FIRST_CONCURRENCY,
     ConcurrencyLimit,
-    connections_allowed,
+    allowed_connections,
 )
 from rewardkit.endpoint.reply import Prices
 from rewardkit.errors import MissingExtra, UsageError
@@ -109,7 +109,7 @@ class OpenAIBackend:
     def start(self, requests: int, longest: int) -> None:
         """Ask the server for its models, so that a wrong address or key shows at once."""
         self._wanted = min(self._concurrency, requests)
-        self._allowed = connections_allowed(self._wanted)
+        self._allowed = allowed_connections(self._wanted)
         if self._allowed < self._wanted:
             self._client.limit.cap(self._allowed)
         for _ in iterate_results(self._client.check):

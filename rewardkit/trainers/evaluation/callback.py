@@ -40,7 +40,7 @@ from rewardkit.trainers.evaluation.train_log import (
 logger = get_logger(__name__)
 
 
-def improves(metric: str, value: float, best: float | None) -> bool:
+def is_better(metric: str, value: float, best: float | None) -> bool:
     """Whether `value` is better than the best so far; an equal value isn't."""
     if best is None:
         return True
@@ -254,7 +254,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
     def _evaluate_and_keep(self, args: Any, state: Any, control: Any, model: Any) -> None:
         summaries = self._evaluate(args, state, model)
         metric = summaries[self._task].metrics.get(self._metric)
-        if self._keep_best and metric and improves(self._metric, metric.value, state.best_metric):
+        if self._keep_best and metric and is_better(self._metric, metric.value, state.best_metric):
             self._best.choose(state, metric.value, state.global_step)
             control.should_save = True
 

@@ -288,7 +288,7 @@ def reward_name(verifier: object) -> str:
     if isinstance(verifier, FunctionVerifier):
         return reward_name(verifier.function)
     if isinstance(verifier, functools.partial):
-        return _joined(reward_name(verifier.func), verifier.keywords)
+        return _join(reward_name(verifier.func), verifier.keywords)
     function_name = getattr(verifier, "__name__", None)
     if function_name is not None:
         return _identifier(function_name)
@@ -301,10 +301,10 @@ def reward_name(verifier: object) -> str:
         and field.init
         and value != field.default
     }
-    return _joined(base, changed)
+    return _join(base, changed)
 
 
-def _joined(base: str, parameters: Mapping[str, object]) -> str:
+def _join(base: str, parameters: Mapping[str, object]) -> str:
     return "_".join([base, *(_identifier(f"{name}_{value}") for name, value in parameters.items())])
 
 
@@ -395,10 +395,10 @@ def reward_func(
     `rewardkit.verify_batch`.
     """
     scale = RewardScale(low, high)
-    columns = _columns(reference)
+    columns = _column_names(reference)
     resolved = _resolve(verifier, reading, parameters)
     _warn_of_reading(resolved.verifier)
-    label = name or _joined(reward_name(verifier), parameters)
+    label = name or _join(reward_name(verifier), parameters)
     options = JudgingOptions(timeout, max_wall, workers, env)
     named = None if columns == REFERENCE_COLUMNS else columns
     judge = _batch_judge(resolved, named, label, options)
@@ -458,7 +458,7 @@ def reward_funcs(
     _warn_of_reading(resolved.verifier)
     if resolved.verifier == R1Zero():
         resolved = dataclasses.replace(resolved, verifier=R1_ZERO_PARTS)
-    columns = _columns(reference)
+    columns = _column_names(reference)
     label = resolved.task.name if resolved.task else reward_name(task)
     options = JudgingOptions(timeout, max_wall, workers, env)
     judge = _batch_judge(resolved, columns or None, label, options)
@@ -490,7 +490,7 @@ def _resolve(
     return dataclasses.replace(resolved, verifier=verifier)
 
 
-def _columns(reference: str | Sequence[str] | None) -> tuple[str, ...]:
+def _column_names(reference: str | Sequence[str] | None) -> tuple[str, ...]:
     return (reference,) if isinstance(reference, str) else tuple(reference or ())
 
 

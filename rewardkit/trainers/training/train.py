@@ -229,7 +229,7 @@ def run_training(
 
     progress = ProgressCallback(reporter)
     with (
-        training_folder.locked(plan.output_dir) if is_main_process() else contextlib.nullcontext(),
+        training_folder.lock(plan.output_dir) if is_main_process() else contextlib.nullcontext(),
         only_warnings(reporter.warned),
         _threads(plan),
         InterruptCallback(reporter.note) as interrupt,

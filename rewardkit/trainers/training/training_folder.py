@@ -50,7 +50,9 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(paths, key=lambda path: step_of(str(path)) or 0)
 
 
-def resumed_from(folder: Path, *, resume: bool, warned: Callable[[str], None]) -> Path | None:
+def checkpoint_to_resume(
+    folder: Path, *, resume: bool, warned: Callable[[str], None]
+) -> Path | None:
     """The newest whole checkpoint to resume from, or None for a new training.
 
     `warned` gets a message for each newer checkpoint that is damaged. UsageError if there is no
@@ -92,7 +94,7 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     recorded = _read_record(folder)
     if recorded is None:
         return
-    before, after = _comparable(recorded["fingerprint"]), _comparable(fingerprint)
+    before, after = _comparable_values(recorded["fingerprint"]), _comparable_values(fingerprint)
     for name in sorted({*before, *after}):
         if name.startswith(FREE) or before.get(name) == after.get(name):
             continue
@@ -104,7 +106,7 @@ def check_same(folder: Path, fingerprint: Mapping[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> Iterator[None]:
     """Make and lock a training's folder. RunMismatch if another process writes the folder."""
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -142,7 +144,7 @@ def _write(folder: Path, record: Mapping[str, Any]) -> None:
     replace_text(folder / RECORD, as_json({"format": FORMAT, **record}) + "\n")
 
 
-def _comparable(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable_values(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a fingerprint by dotted name, with defaults for missing settings."""
     switches = {
         f"settings.{name}": field.default

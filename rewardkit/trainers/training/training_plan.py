@@ -38,8 +38,8 @@ from rewardkit.trainers.rewards.reward_functions import TrlReward, reward_func, 
 from rewardkit.trainers.training import training_folder, trl_config
 from rewardkit.trainers.training.training_rows import (
     TrainingRows,
+    add_completions,
     render_rows,
-    supervise,
 )
 from rewardkit.trainers.training.trl_config import trainer_fields
 
@@ -157,7 +157,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
     recipe = resolve_recipe(options)
     output_dir = output_folder(options, recipe)
     check_output_folder(output_dir)
-    resumed_from = training_folder.resumed_from(
+    resumed_from = training_folder.checkpoint_to_resume(
         output_dir, resume=options.resume, warned=reporter.warned
     )
     data = recipe.data
@@ -189,7 +189,7 @@ def plan_training(options: TrainOptions, reporter: Reporter) -> TrainingPlan:
             weights=[schedule[0][1] for schedule in weights],
             completion=completion_length(recipe, task_plan, rows, folder, reporter),
             longest=rows.longest,
-            longest_evaluated=lambda: longest_evaluated(evaluation, tokenizer, folder),
+            longest_evaluation=lambda: longest_evaluation(evaluation, tokenizer, folder),
             note=reporter.note,
         )
         trl_config.check_enough(config, len(rows.samples))
@@ -237,7 +237,7 @@ def _rows(
         reporter.note("the tokenizer has no chat template: prompts are plain text, as in eval")
     if not recipe.is_sft:
         return rows
-    return supervise(
+    return add_completions(
         rows,
         task_plan,
         tokenizer,
@@ -316,7 +316,7 @@ def _rewards(recipe: Recipe, task_plan: TaskPlan) -> tuple[list[TrlReward], list
     ]
 
 
-def longest_evaluated(
+def longest_evaluation(
     evaluation: Any, tokenizer: tokenization.Tokenizer, model_folder: Path
 ) -> int:
     """The maximum tokens of a prompt with its completion in evaluation; at most the model's."""

@@ -190,7 +190,7 @@ def _check_columns(task_plan: TaskPlan) -> None:
     check_columns({name for sample in task_plan.samples for name in sample.columns})
 
 
-def supervise(
+def add_completions(
     rows: TrainingRows,
     task_plan: TaskPlan,
     tokenizer: Tokenizer,
@@ -245,7 +245,7 @@ def supervise(
 def _completions(
     rows: TrainingRows, task_plan: TaskPlan, *, long: float, seed: int
 ) -> list[str | None]:
-    given = [_given(sample, task_plan) for sample in rows.samples]
+    given = [_completion_in_data(sample, task_plan) for sample in rows.samples]
     if any(text is not None for text in given):
         if None in given:
             place = given.index(None)
@@ -267,7 +267,7 @@ def _completions(
     return [None if solution is None else solution.completion for solution in solutions]
 
 
-def _given(sample: Sample, task_plan: TaskPlan) -> str | None:
+def _completion_in_data(sample: Sample, task_plan: TaskPlan) -> str | None:
     """The completion in a row of the data, as text or as a conversation of one turn."""
     completion, prompt = (sample.columns.get(name) for name in ("completion", "prompt"))
     if completion is None:

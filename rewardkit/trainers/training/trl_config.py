@@ -144,7 +144,7 @@ def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
     hints = typing.get_type_hints(config)
     names = [field.name for field in dataclasses.fields(config) if field.init]
     types = {
-        name: CHOICES[section].get(name) or _writable(hints[name])
+        name: CHOICES[section].get(name) or _writable_type(hints[name])
         for name in names
         if name not in SET_ELSEWHERE
     }
@@ -156,19 +156,19 @@ def trainer_fields(section: str = "trainer") -> Mapping[str, Any]:
     return types
 
 
-def _writable(hint: Any) -> Any:
+def _writable_type(hint: Any) -> Any:
     """The type as a TOML file can write it: with the values of an enum."""
     arguments = typing.get_args(hint)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         # with an enum in the union, `str` means only the names of its members
         has_enum = any(isinstance(argument, enum.EnumType) for argument in arguments)
         kept = [argument for argument in arguments if not (has_enum and argument is str)]
-        return typing.Union[tuple(map(_writable, kept))]  # noqa: UP007  # built at run time
+        return typing.Union[tuple(map(_writable_type, kept))]  # noqa: UP007  # built at run time
     if isinstance(hint, enum.EnumType):
         members: Any = hint
         return Literal[tuple(member.value for member in members)]
     if typing.get_origin(hint) is list:
-        return list[_writable(arguments[0])]  # type: ignore[misc]
+        return list[_writable_type(arguments[0])]  # type: ignore[misc]
     return Any if dataclasses.is_dataclass(hint) else hint
 
 
@@ -179,7 +179,7 @@ def build_grpo_config(
     weights: list[float],
     completion: int,
     longest: int,
-    longest_evaluated: Callable[[], int],
+    longest_evaluation: Callable[[], int],
     note: Note,
 ) -> Any:
     """Build the GRPOConfig. UsageError for settings that TRL refuses.
@@ -194,7 +194,7 @@ def build_grpo_config(
     values["use_vllm"] = _uses_vllm(values.get("use_vllm", False), on_gpu=on_gpu, note=note)
     if values["use_vllm"] and values.get("vllm_mode", "colocate") == "colocate":
         room = values.get("vllm_max_model_length")
-        values["vllm_max_model_length"] = room or max(longest + completion, longest_evaluated())
+        values["vllm_max_model_length"] = room or max(longest + completion, longest_evaluation())
     return build_config(import_trl().GRPOConfig, values)
 
 

@@ -30,7 +30,7 @@ from rewardkit.endpoint.limits import (
     DEFAULT_CONCURRENCY,
     FIRST_CONCURRENCY,
     ConcurrencyLimit,
-    connections_allowed,
+    allowed_connections,
 )
 from rewardkit.endpoint.reply import Prices, ServerReply
 from rewardkit.errors import BackendError, Unavailable, UsageError, needs_extra
@@ -251,7 +251,7 @@ def _client(judge: Judge) -> ServerClient:
             "another verifier"
         )
     audited(judge)
-    most = connections_allowed(judge.concurrency or DEFAULT_CONCURRENCY)
+    most = allowed_connections(judge.concurrency or DEFAULT_CONCURRENCY)
     key = os.environ.get("REWARDKIT_JUDGE_KEY") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
     return ServerClient(
         url=judge.url,

@@ -24,7 +24,7 @@ def limits_over_time(limit: ConcurrencyLimit, *, places: int, answers: int) -> l
             heapq.heappush(finishing, end)
             in_flight += 1
         now = heapq.heappop(finishing)
-        limit.answered(tokens=100, in_flight=in_flight, now=now)
+        limit.count_answer(tokens=100, in_flight=in_flight, now=now)
         in_flight -= 1
         history.append(limit.current)
     return history
@@ -47,17 +47,17 @@ def test_the_limit_stays_near_what_the_server_works_on_at_once(places: int) -> N
 
 def test_requests_that_were_sent_together_lower_the_limit_once() -> None:
     limit = ConcurrencyLimit(64, 64)
-    assert limit.refused(sent=1.0, now=2.0)
-    assert not limit.refused(sent=1.5, now=3.0)
+    assert limit.halve(sent=1.0, now=2.0)
+    assert not limit.halve(sent=1.5, now=3.0)
     assert limit.current == 32
-    assert limit.refused(sent=2.5, now=4.0)
+    assert limit.halve(sent=2.5, now=4.0)
     assert limit.current == 16
 
 
 def test_the_limit_recovers_by_one_a_round_and_never_reaches_zero() -> None:
     limit = ConcurrencyLimit(2, 64)
     for now in range(5):
-        limit.refused(sent=now, now=now)
+        limit.halve(sent=now, now=now)
     assert limit.current == 1
     history = limits_over_time(limit, places=99, answers=12)
     assert history == sorted(history)
@@ -68,7 +68,7 @@ def test_the_limit_recovers_by_one_a_round_and_never_reaches_zero() -> None:
 def test_answers_without_pressure_do_not_raise_the_limit() -> None:
     limit = ConcurrencyLimit(64, 1000)
     for now in range(500):
-        limit.answered(tokens=1, in_flight=3, now=now)
+        limit.count_answer(tokens=1, in_flight=3, now=now)
     assert limit.current == 64
 
 

@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from rewardkit.endpoint.limits import connections_allowed
+from rewardkit.endpoint.limits import allowed_connections
 from rewardkit.harness.engines.openai import OpenAIBackend
 from rewardkit.harness.options import EngineOptions
 from tests.harness.engines.openai_server import running_server
@@ -31,13 +31,13 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_the_soft_limit_is_raised_as_far_as_needed(
     limits: list[int], wanted: int, allowed: int, soft: int
 ) -> None:
-    assert connections_allowed(wanted) == allowed
+    assert allowed_connections(wanted) == allowed
     assert limits == [soft, 4096]
 
 
 def test_a_low_hard_limit_leaves_some_connections(limits: list[int]) -> None:
     limits[:] = [100, 100]
-    assert connections_allowed(5000) == 50
+    assert allowed_connections(5000) == 50
 
 
 def test_fewer_requests_at_once_than_wanted_are_reported(limits: list[int]) -> None:

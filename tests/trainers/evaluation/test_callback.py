@@ -23,7 +23,7 @@ from rewardkit.harness.results.rollouts import read_groups
 from rewardkit.harness.results.run_folder import find_runs
 from rewardkit.harness.results.summary import TaskSummary, summarise
 from rewardkit.trainers import EvaluationCallback, reward_func
-from rewardkit.trainers.evaluation.callback import SIGNS, improves
+from rewardkit.trainers.evaluation.callback import SIGNS, is_better
 from rewardkit.trainers.evaluation.live_evaluation import LiveEvaluation
 from rewardkit.trainers.evaluation.train_log import TrainLog
 from tests.harness.results.making import row
@@ -148,10 +148,10 @@ BEST_LOW = ("error_rate", "unfinished_rate", "flexible_gap", "thinking_unclosed_
 
 @pytest.mark.parametrize("metric", NAMES)
 def test_a_metric_improves_in_its_own_direction(metric: str) -> None:
-    lower, higher = improves(metric, 0.2, 0.3), improves(metric, 0.3, 0.2)
+    lower, higher = is_better(metric, 0.2, 0.3), is_better(metric, 0.3, 0.2)
     assert (lower, higher) == ((True, False) if metric in BEST_LOW else (False, True))
-    assert improves(metric, 0.3, None)
-    assert not improves(metric, 0.3, 0.3), "of two equal values the earlier is kept"
+    assert is_better(metric, 0.3, None)
+    assert not is_better(metric, 0.3, 0.3), "of two equal values the earlier is kept"
 
 
 RISE_AND_FALL = {0: 0.9, 1: 0.3, 2: 0.7, 3: 0.4, 4: 0.7}

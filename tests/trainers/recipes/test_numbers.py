@@ -194,7 +194,7 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
         weights=[1.0],
         completion=200,
         longest=250,
-        longest_evaluated=lambda: evaluated,
+        longest_evaluation=lambda: evaluated,
         note=notes.append,
     )
     assert made["bf16"] is made["use_vllm"] is True

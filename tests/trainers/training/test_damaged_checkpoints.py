@@ -11,7 +11,7 @@ import pytest
 
 from rewardkit.errors import UsageError
 from rewardkit.harness.results.training_checkpoints import damage
-from rewardkit.trainers.training.training_folder import resumed_from
+from rewardkit.trainers.training.training_folder import checkpoint_to_resume
 from tests.support.damaged_files import CHECKPOINT_DAMAGE
 
 ZIPPED = ("optimizer.pt", "scheduler.pt", "rng_state.pth", "training_args.bin")
@@ -59,7 +59,7 @@ def test_the_checkpoint_before_a_damaged_one_is_used_and_said(tmp_path: Path, wh
     assert (damage(whole), damage(damaged)) == ("", "")
     damage_checkpoint(damaged, what)
     said: list[str] = []
-    assert resumed_from(tmp_path, resume=True, warned=said.append) == whole
+    assert checkpoint_to_resume(tmp_path, resume=True, warned=said.append) == whole
     [text] = said
     assert "checkpoint-4 can't be resumed: it" in text
     assert text.endswith("resumes from checkpoint-2")
@@ -69,10 +69,10 @@ def test_without_a_whole_checkpoint_nothing_is_resumed(tmp_path: Path) -> None:
     for step, what in enumerate(CHECKPOINT_DAMAGE, start=1):
         damage_checkpoint(write_checkpoint(tmp_path, step), what)
     with pytest.raises(UsageError, match="checkpoint-1 can't be resumed.*from a copy"):
-        resumed_from(tmp_path, resume=True, warned=pytest.fail)
+        checkpoint_to_resume(tmp_path, resume=True, warned=pytest.fail)
 
 
 def test_the_newest_whole_checkpoint_is_resumed_in_silence(tmp_path: Path) -> None:
     damage_checkpoint(write_checkpoint(tmp_path, 2), "optimizer.pt")
     whole = write_checkpoint(tmp_path, 4)
-    assert resumed_from(tmp_path, resume=True, warned=pytest.fail) == whole
+    assert checkpoint_to_resume(tmp_path, resume=True, warned=pytest.fail) == whole

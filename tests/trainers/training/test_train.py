@@ -31,7 +31,11 @@ from rewardkit.trainers import (
 )
 from rewardkit.trainers.training import training_plan
 from rewardkit.trainers.training.training_folder import checkpoints
-from rewardkit.trainers.training.training_plan import TrainOptions, longest_evaluated, plan_training
+from rewardkit.trainers.training.training_plan import (
+    TrainOptions,
+    longest_evaluation,
+    plan_training,
+)
 from rewardkit.verifiers.judge.use import count_use, take_judge_uses
 from rewardkit.verifiers.judge.verifier import Judge
 from tests.support.judge_server import judging_server
@@ -285,7 +289,7 @@ def test_vllm_has_room_for_the_evaluation_up_to_the_model_s_limit(
             f"evaluation__{name}": value for name, value in evaluation.items()
         }
         plan = planned("motion", tiny_checkpoint, tmp_path / "out", **settings)
-        return longest_evaluated(plan.evaluation, Tokenizer(plan.tokenizer), plan.model_folder)
+        return longest_evaluation(plan.evaluation, Tokenizer(plan.tokenizer), plan.model_folder)
 
     assert room(every=0) == 0
     longest_prompt = room(every=1, limit=2, max_tokens=1) - 1
