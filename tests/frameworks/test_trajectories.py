@@ -47,7 +47,7 @@ def by_route(route: Any) -> Pay:
     return lambda text, reference: route("math", [text], reference)[0] or 0.0
 
 
-ROUTES_OF_HOSTS = (routes.verl, routes.slime, routes.areal, routes.easyr1)
+ROUTES_OF_HOSTS: tuple[Any, ...] = (routes.verl, routes.slime, routes.areal, routes.easyr1)
 ROUTES_OF_HOSTS += (routes.ms_swift, routes.verifiers, routes.rllm, routes.lm_eval)
 ADAPTERS: dict[str, Pay] = {
     **{route.__name__: by_route(route) for route in ROUTES_OF_HOSTS},
