@@ -15,10 +15,9 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from rewardkit.records import Sample, Verdict
-from rewardkit.verifiers.math import Math, extraction, parsed_answer, spelling
+from rewardkit.verifiers.math import Math, extraction, notations, parsed_answer
 
 ROOT = Path(__file__).parents[1]
 MATH = Math()
@@ -56,38 +55,34 @@ def correct(row: Row) -> bool | None:
     return None if verdict is None else verdict.correct
 
 
-class Recorder:
-    """A pattern that notes whether it has changed a text."""
-
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self.pattern = pattern
-        self.changed = False
-
-    def sub(self, replacement: Any, text: str) -> str:
-        """Replace in the text as the pattern does."""
-        found: str = self.pattern.sub(replacement, text)
-        self.changed |= found != text
-        return found
-
-
 def rewrites(rows: list[Row]) -> Counter[str]:
-    """How many rows each rewrite decides."""
-    kept = list(spelling.REWRITES)
-    recorders = [Recorder(pattern) for _, _, pattern, _ in kept]
-    changed: list[list[tuple[Row, bool | None]]] = [[] for _ in kept]
-    pairs = zip(kept, recorders, strict=True)
-    spelling.REWRITES[:] = [(name, needle, it, new) for (name, needle, _, new), it in pairs]  # type: ignore[misc]
-    for row in rows:
-        verdict = correct(row)
-        for recorder, found in zip(recorders, changed, strict=True):
-            if recorder.changed:
-                found.append((row, verdict))
-            recorder.changed = False
+    """How many rows each notation of the table decides."""
+    kept = list(notations.PATTERNS)
+    changed: list[set[int]] = [set() for _ in kept]
+    here = 0
+
+    def noted(place: int, new: notations.New) -> notations.New:
+        def note(found: notations.Found) -> str | None:
+            template = new if isinstance(new, str) else new(found)
+            if template is not None:
+                changed[place].add(here)
+            return template
+
+        return note
+
+    notations.PATTERNS[:] = [
+        (it, noted(place, new), text) for place, (it, new, text) in enumerate(kept)
+    ]
+    verdicts = []
+    for here, row in enumerate(rows):  # noqa: B007 (`note` reads it)
+        verdicts.append(correct(row))
     decided: Counter[str] = Counter()
-    for place, rewrite in enumerate(kept):
-        spelling.REWRITES[:] = kept[:place] + kept[place + 1 :]
-        decided[rewrite[0]] = sum(correct(row) != verdict for row, verdict in changed[place])
-    spelling.REWRITES[:] = kept
+    for place, example in enumerate(notations.EXAMPLES):
+        notations.PATTERNS[:] = kept
+        notations.PATTERNS[place] = (re.compile("(?!)"), "", False)
+        places = changed[place]
+        decided[example] = sum(correct(rows[at]) != verdicts[at] for at in places)
+    notations.PATTERNS[:] = kept
     return decided
 
 

@@ -9,17 +9,20 @@ from functools import lru_cache
 from typing import Final
 
 from rewardkit.verifiers.math import lexicon
-from rewardkit.verifiers.math.parser import read_canonical
-from rewardkit.verifiers.math.spelling import canonical, squeezed
-from rewardkit.verifiers.math.tree import Clock, Node, Sequence, UnreadableError
+from rewardkit.verifiers.math.notations import codes, pattern, rewritten
+from rewardkit.verifiers.math.parser import read_tokens
+from rewardkit.verifiers.math.spelling import collapsed
+from rewardkit.verifiers.math.tokens import Token, said, scan, spelled
+from rewardkit.verifiers.math.tree import Node, Sequence, UnreadableError
 
-_TEXT = re.compile(r"\\text\{([^{}]*)\}")
-_LONGEST_PHRASE = 400
-"""Characters of the longest text that is read as words."""
+_MOST_WORDS = 80
+"""Words of the longest text that is read as words."""
 
-_WORDS = re.compile(r"\(?[A-Za-z][A-Za-z'’ \-]*(?:[,;][A-Za-z'’ \-]+)*[).,!;:]*")
-_RUN = re.compile(r"[A-Za-z]+")
-_OPTION = re.compile(r"\(?[A-J]\)|\\text\{\s*\(?[A-J]\)?\s*\}")
+_PHRASE = pattern(
+    r"\(?(?:WORD|LETTER)(?:WORD|LETTER|['’-])*(?:[,;](?:WORD|LETTER|['’-])+)*[).,!;:]*"
+)
+_OPTION_LABEL = pattern(r"\(?([A-H])\)\.*(?=[^.}=<>+*/^_-])")
+"""An option's letter before its text."""
 _ARTICLE = re.compile(r"\A(?:an?|the|all)(?: the)? (?!and |or )(?=[a-z])")
 _WINS = re.compile(
     r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)(?: the game)?\Z"
@@ -52,28 +55,27 @@ def predicate(words: str) -> str | None:
     return sentence["predicate"]
 
 
-def _phrase(text: str) -> tuple[str, bool]:
-    """The words that a canonical text consists of; none where it holds anything else.
+def _phrase(written: list[Token]) -> tuple[str, bool]:
+    """The words that an answer consists of; none where it holds anything else.
 
     And whether they are certain, because they can't be a product of variables as well.
     """
-    if len(text) > _LONGEST_PHRASE:
+    tokens = [token for token in written if token.text not in ("{", "}")]
+    seen = codes(tokens)
+    if not _PHRASE.fullmatch(seen):
         return "", False
-    wrapped = "{" in text and _TEXT.search(text) is not None
-    plain = _TEXT.sub(r"\1", text)
-    plain = " ".join(plain.replace("{", " ").replace("}", " ").split())
-    if not _WORDS.fullmatch(plain):
+    runs = [token.text for token in tokens if token.kind == "letters"]
+    wrapped = any(token.wrapped for token in tokens)
+    if len(runs) > _MOST_WORDS or any(run in lexicon.FUNCTIONS for run in runs):
         return "", False
-    runs = _RUN.findall(plain)
-    if any(run in lexicon.FUNCTIONS for run in (*runs, *_TEXT.findall(text))):
+    lone = len(runs) == 1
+    if all(len(run) == 1 for run in runs) and not (lone and (wrapped or seen[-1] == ")")):
         return "", False
-    if all(len(run) == 1 for run in runs) and not _OPTION.fullmatch(text.strip()):
+    if lone and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
         return "", False
-    if len(runs) == 1 and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
-        return "", False
-    spelled = plain.casefold().rstrip(" .,!;:")
-    certain = _certain(runs, wrapped) or lexicon.meaning(spelled) is not None
-    return _WINS.sub("", _ARTICLE.sub("", spelled)), certain
+    said_plain = said(tokens).casefold().rstrip(" .,!;:")
+    certain = _certain(runs, wrapped) or lexicon.meaning(said_plain) is not None
+    return _WINS.sub("", _ARTICLE.sub("", said_plain)), certain
 
 
 def _certain(runs: list[str], wrapped: bool) -> bool:
@@ -97,18 +99,7 @@ def _calculates(run: str) -> bool:
     return len(run) == 1 or named or lexicon.ends_in_function(run) is not None
 
 
-_WORD = re.compile(r"[^\W\d_]{2}|[^\W\d_a-zA-Z]")
-_ONLY_WORDS = re.compile(r"(?:\\text\{[^{}\\]*\}|[^\\{}^_=<>])*")
-_OPTION_LABEL = re.compile(
-    r"\s*(?:\\(?:text|math)[a-z]*\s*\{\s*)*\(?([A-H])\)[\s}.]*(?:\\ )?(?=[^\s.}=<>+*/^_-])"
-)
-_CLOCK = re.compile(
-    r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2}))?\s*(?:(?P<noon>[ap])\.?\s?m\.?"
-    r"|in the (?:(?P<morning>morning)|afternoon|evening))",
-    re.IGNORECASE,
-)
-_TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
-
+_NOT_WORDS = frozenset("{}^_=<>")
 REMEMBERED = 256
 """Maximum length of a text whose parse is cached, so that the cache doesn't fill the memory."""
 
@@ -132,7 +123,7 @@ class ParsedAnswer:
     @property
     def readable(self) -> bool:
         """Whether the side has anything to compare."""
-        return any(character.isalnum() or character in "\\∅" for character in self.text)
+        return self.tree is not None or any(map(str.isalnum, self.text))
 
     @property
     def meaningful(self) -> bool:
@@ -146,35 +137,35 @@ def read_answer(text: str) -> ParsedAnswer:
 
 
 def _read_answer(text: str) -> ParsedAnswer:
-    spelled = canonical(text)
-    plain = squeezed(spelled)
-    latex = plain if plain.isascii() else plain.translate(lexicon.LATEX_SIGNS).strip()
-    time = _time(_TEXT.sub(r"\1", plain).strip())
-    if time is not None:
-        return ParsedAnswer(latex, time)
-    words, certain = _phrase(spelled)
-    if certain:
-        return ParsedAnswer(latex, _spoken(words), words=words, verbal=True)
     try:
-        label = _OPTION_LABEL.match(text) if ")" in text else None
-        option = label[1] if label else ""
-        return ParsedAnswer(latex, read_canonical(spelled), words=words, option=option)
+        cut = scan(collapsed(text))
     except UnreadableError as error:
-        if not words and _ONLY_WORDS.fullmatch(plain) and _WORD.search(plain):
-            said = " ".join(re.sub("[{}]", " ", _TEXT.sub(r"\1", spelled).casefold()).split())
-            words = lexicon.date(said.rstrip(" .")) or lexicon.ORDINAL.sub("", said.rstrip(" ."))
-        return ParsedAnswer(latex, None, str(error), words, bool(words))
+        return ParsedAnswer(collapsed(text), None, str(error))
+    label = _OPTION_LABEL.match(codes(cut))
+    option = label[1] if label else ""
+    tokens = rewritten(cut)
+    plain = spelled(tokens)
+    words, certain = _phrase(tokens)
+    if certain:
+        return ParsedAnswer(plain, _spoken(words), words=words, verbal=True)
+    try:
+        return ParsedAnswer(plain, read_tokens(tokens), words=words, option=option)
+    except UnreadableError as error:
+        if not words and _only_words(tokens):
+            stated = said(tokens).casefold().rstrip(" .")
+            words = lexicon.date(stated) or lexicon.ORDINAL.sub("", stated)
+        return ParsedAnswer(plain, None, str(error), words, bool(words))
 
 
-def _time(text: str) -> Node | None:
-    clock = _CLOCK.fullmatch(text)
-    if clock:
-        hour, before_noon = int(clock["hour"]), clock["morning"] or clock["noon"] in ("a", "A")
-        if hour > 12:
-            return None
-        return Clock(hour % 12 + (0 if before_noon else 12), int(clock["minute"] or 0))
-    time = _TIME.fullmatch(text)
-    return Clock(int(time[1]), int(time[2]), stated=False) if time else None
+def _only_words(tokens: list[Token]) -> bool:
+    """Whether a word is there, and nothing that calculates."""
+    kinds = {token.kind for token in tokens if token.text not in _NOT_WORDS}
+    said_so = any(
+        token.text.isalpha() and (len(token.text) > 1 or token.wrapped or not token.text.isascii())
+        for token in tokens
+    )
+    plain = _NOT_WORDS.isdisjoint(token.text for token in tokens)
+    return said_so and plain and kinds <= {"letters", "number", "mark", "symbol"}
 
 
 _remembered = lru_cache(maxsize=1024)(_read_answer)

@@ -14,15 +14,17 @@ from functools import reduce
 from itertools import pairwise
 
 from rewardkit.verifiers.math import lexicon
+from rewardkit.verifiers.math.notations import rewritten
 from rewardkit.verifiers.math.numbers.exact import rational, same_rational_function
-from rewardkit.verifiers.math.spelling import canonical
-from rewardkit.verifiers.math.tokens import Token, Tokens, tokenize
+from rewardkit.verifiers.math.spelling import collapsed
+from rewardkit.verifiers.math.tokens import DEEPEST_NESTING, Token, Tokens, scan, sort
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
     ONE,
     WRITTEN_INVERSE,
     ZERO,
     Call,
+    Clock,
     Constant,
     Matrix,
     Node,
@@ -57,13 +59,14 @@ from rewardkit.verifiers.math.tree import (
 
 def read(text: str) -> Node:
     """The answer `text` as a tree; raises UnreadableError where it is not one that we read."""
-    return read_canonical(canonical(text))
+    return read_tokens(rewritten(scan(collapsed(text))))
 
 
-def read_canonical(text: str) -> Node:
-    """The same for a text in canonical spelling."""
-    tokens = tokenize(text)
+def read_tokens(rewritten_tokens: list[Token]) -> Node:
+    """The same for tokens after the table of notations."""
+    tokens = sort(rewritten_tokens)
     tokens.drop_end()
+    tokens.mark(",")
     if tokens.next.kind == "text" and not _named(tokens):
         return _labelled(tokens, tokens.texts())
     return _whole_listing(tokens)
@@ -309,7 +312,7 @@ def _items_by_number(parts: list[Node], counts: list[Node]) -> Node | None:
         return None
     if not numbers[-1] or known != [*range(known[0], known[0] + len(known))]:
         return None
-    counts.append(difference(read_canonical(numbers[-1]), Number(Fraction(known[0] - 1))))
+    counts.append(difference(read(numbers[-1]), Number(Fraction(known[0] - 1))))
     return Symbol(f"{letters.pop()}_{_INDEX.name}{known[0] - 1:+}")
 
 
@@ -456,7 +459,7 @@ def _sum(tokens: Tokens) -> Node:
     if tokens.next.text == "|" and tokens.ahead(1).text == "_":
         tokens.take()
         total = _at_value(tokens, total)
-    if tokens.next == Token("command", r"\over", tokens.next.spaced):  # 1+2 \over 3+4
+    if tokens.next.text == r"\over":  # 1+2 \over 3+4
         tokens.take()
         return Product((total, reciprocal(_sum(tokens))))
     return total
@@ -692,7 +695,7 @@ def _compound(tokens: Tokens, first: Quantity) -> Node:
 def _factor(tokens: Tokens) -> Node:
     with tokens:
         node = _base(tokens)
-        while True:
+        for _ in range(DEEPEST_NESTING):
             token = tokens.next
             if token.text == "^" or (token.text == "*" and tokens.ahead(1).text == "*"):
                 node = _power(tokens, node)
@@ -700,6 +703,7 @@ def _factor(tokens: Tokens) -> Node:
                 node = _suffixed(tokens, node, tokens.take().text)
             else:
                 return node
+    raise UnreadableError("too many powers and suffixes")
 
 
 def _at_value(tokens: Tokens, node: Node) -> Node:
@@ -962,6 +966,9 @@ def _command(tokens: Tokens, command: str) -> Node:
         return _binomial(over, _half(tokens))
     if command in lexicon.OVER:
         return _accented(tokens, command)
+    if command in (r"\clock", r"\time"):
+        hour, minute = (int(tokens.subscript()) for _ in range(2))
+        return Clock(hour, minute, stated=command == r"\clock")
     raise UnreadableError(f"the command {command}")
 
 

@@ -1,4 +1,8 @@
-"""Answer LaTeX and plain text cut into tokens; linear in the text's length."""
+r"""Answer LaTeX and plain text cut into tokens, in time linear in the text's length.
+
+`scan` cuts a text: a run of letters is one token. `sort` says what the letters are: a function, a
+unit, a word, or factors. Between the two, `notations` rewrites what has a spelling of its own.
+"""
 
 from __future__ import annotations
 
@@ -15,114 +19,215 @@ MOST_TOKENS = 1_200
 
 
 class Token(NamedTuple):
-    """`kind` is number, numeral, symbol, word (a function), text, command, begin, end, mark."""
+    r"""`kind` is number, numeral, set, clock, symbol, command, begin, end or mark; before `sort`
+    also letters, after it word (a function) or text.
+
+    `wrapped` is 1 for the first token of a `\text{…}` and 2 for its others; 0 after `sort`.
+    """
 
     kind: str
     text: str
     spaced: bool = False
+    wrapped: int = 0
 
 
-_TOKEN = re.compile(
-    r"(?P<space>[\s~]+)"
+_NAME = r"\s*\{\s*[a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split)\*?\s*\}"
+_SCAN = re.compile(
+    r"(?P<space>\s+)|(?P<prefixed>(?<![A-Za-z0-9])0(?:x[0-9A-Fa-f]+|b[01]+)(?![A-Za-z0-9]))"
     r"|(?P<numeral>(?:[0-9]+[A-Fa-f][0-9A-Fa-f]*|[A-F]+[0-9A-F]+|[a-f]+[0-9][0-9a-f]*)"
     r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
     rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
     r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]+)"
     rf"(?:\.[0-9]+(?:{JOINED}[0-9]{{3}})*|\.(?=/))?"
     r"|\.[0-9]+)(?P<exponent>[eE][-+]?[0-9]{1,4}(?![0-9a-zA-Z]))?"
-    r"|(?P<command>\\(?:[a-zA-Z]+|.))"
-    r"|(?P<letters>[a-zA-Z]+(?:'[a-z]+)?)|(?P<other>.)",
+    r"|(?P<set>\\mathbb\s*(?:\{\s*[RZNQC]\s*\}|[RZNQC]))"
+    rf"|(?P<begin>\\begin{_NAME}(?:\s*\{{[lcr| ]*\}})?)|(?P<end>\\end{_NAME})"
+    r"|(?P<command>\\(?:[a-zA-Z]+|[^\\]))|(?P<letters>[a-zA-Z]{2,}'[a-z]+|[a-zA-Z]+)"
+    rf"|(?P<symbol>[{''.join(lexicon.GREEK_LETTERS)}])|(?P<mark>\\\\|.)",
     re.DOTALL,
 )
-_ENVIRONMENT = re.compile(
-    r"\s*\{\s*([a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split))\*?\s*\}"
-    r"(?:\s*\{[lcr| ]*\})?"
-)
+_OF_TWO = frozenset((r"\frac", r"\binom", r"\stackrel", r"\overset", r"\textcolor", r"\colorbox"))
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
+_GROUPING = str.maketrans("", "", f",{JOINED} ")
+
+
+def scan(text: str) -> list[Token]:
+    r"""The tokens of a collapsed text, without braces of `\text{…}` and those that only wrap."""
+    found: list[Token] = []
+    opened: list[bool] = []  # for each open brace, whether a text command opened it
+    depth, spaced, bare, text_follows, wrapped = 0, False, False, False, 0
+    for match in _SCAN.finditer(text):
+        kind, written = match.lastgroup or "", match.group()
+        if kind == "space":
+            spaced = True
+            continue
+        if written in (r"\text", r"\mathbb"):
+            text_follows = True
+            continue
+        if written == "{":
+            opened.append(text_follows)
+            if text_follows:
+                text_follows, wrapped = False, 1
+                continue
+            bare = bare or spaced or not _is_argument(found[-1:], len(found[-1:]))
+        elif written == "}" and opened and opened.pop():
+            spaced = spaced or wrapped == 1  # \text{} separates
+            wrapped = 2 * any(opened)
+            continue
+        depth += _BRACKETS.get(written, 0)
+        if kind in _CUT:
+            found += [Token(*part, spaced, wrapped) for part in _parts(match, kind, depth)]
+        else:
+            found.append(Token(kind, written, spaced, wrapped))
+        spaced = text_follows = False
+        wrapped = wrapped and 2
+    if any(opened):
+        raise UnreadableError("an open brace")
+    if len(found) > MOST_TOKENS:
+        raise UnreadableError("too long to be one answer")
+    return _without_wraps(found) if bare else found
+
+
+_CUT = frozenset(("number", "exponent", "prefixed", "set", "begin", "end"))
+
+
+def _parts(match: re.Match[str], kind: str, depth: int) -> list[tuple[str, str]]:
+    """Each kind and text of tokens that are written in several ways."""
+    written = match.group()
+    if kind == "prefixed":  # 0x2F
+        base = "16" if written[1] == "x" else "2"
+        return [("numeral", written[2:]), ("mark", "_"), ("number", base)]
+    if kind == "set":
+        return [("set", written.rstrip("} \n")[-1])]
+    if kind in ("begin", "end"):
+        return [(kind, written.partition("{")[2].partition("}")[0].strip("* \n"))]
+    number, items = match["number"], []
+    if depth and "," in number and ",0" not in number:  # (1,234) holds two numbers
+        *items, number = number.split(",")
+    listed = [part for item in items for part in (("number", item), ("mark", ","))]
+    return [*listed, ("number", number.translate(_GROUPING) + (match["exponent"] or ""))]
+
+
+def _is_argument(tokens: list[Token], start: int) -> bool:
+    """Whether braces that open at `start` hold an argument of what is before them."""
+    if not start:
+        return False
+    _, text, _, _ = token = tokens[start - 1]
+    if token.kind == "command":
+        return text[1:] not in lexicon.GREEK
+    if text == "}":
+        depth, place = 1, start - 1
+        while depth and place:
+            place -= 1
+            depth += (tokens[place].text == "}") - (tokens[place].text == "{")
+        return place > 0 and tokens[place - 1].text in _OF_TWO
+    return token.kind in ("begin", "end") or (token.kind == "mark" and text in "^_√]")
+
+
+def _without_wraps(tokens: list[Token]) -> list[Token]:
+    r"""The tokens without bare braces round a sign, a name or a function: {x}_1, {\sin^2}x."""
+    dropped: set[int] = set()
+    opened: list[int] = []
+    kept = [*tokens]
+    for end, token in enumerate(tokens):
+        if token.kind != "mark" or token.text not in ("{", "}"):
+            continue
+        if token.text == "{":
+            opened.append(end)
+        elif opened:
+            start = opened.pop()
+            before = tokens[start - 1] if start else _END
+            inside = [tokens[place] for place in range(start + 1, end) if place not in dropped]
+            following = tokens[end + 1 : end + 2]
+            measured = before.kind == "number" and start == 1 + (tokens[0].text == "-")
+            half = before.kind == "number" and [one.text for one in inside[:1]] == [r"\frac"]
+            if measured and len(inside) == 1 and inside[0].kind == "letters":  # 4{cm}
+                kept[start + 1] = inside[0]._replace(spaced=True, wrapped=1)
+                dropped |= {start, end}
+            elif half and {one.kind for one in inside} <= {"command", "number", "mark"}:
+                dropped |= {start, end}  # 2{\frac34}
+            elif not _is_argument(tokens, start) and _only_wraps(inside, following):
+                dropped |= {start, end}
+    return [token for place, token in enumerate(kept) if place not in dropped]
+
+
+def _only_wraps(inside: list[Token], following: list[Token]) -> bool:
+    raised = bool(following) and following[0].text in ("^", "_")
+    if len(inside) == 1:
+        sign = inside[0].kind == "mark" and inside[0].text in "-+:.,=<>·/"
+        return sign or (raised and inside[0].kind in ("letters", "command", "symbol"))
+    if inside and not raised and all(one.wrapped for one in inside):
+        return True
+    if len(inside) < 3 or raised or inside[0].text[1:] not in lexicon.FUNCTIONS:
+        return False
+    braced = inside[2].text == "{" and "}" not in [one.text for one in inside[3:-1]]
+    return inside[1].text in ("^", "_") and (len(inside) == 3 or braced)
+
+
+def spelled(tokens: list[Token]) -> str:
+    """The tokens as a text, with spaces only where they mean something."""
+    parts: list[str] = []
+    after = ""  # the letter or the digit before
+    for _, text, spaced, _ in tokens:
+        if spaced and after and (text[0].isalpha() if after.isalpha() else text[0].isdigit()):
+            parts.append(" ")
+        parts.append(text)
+        after = text[-1] if text[-1].isalnum() else ""
+    return "".join(parts)
+
+
+def said(tokens: list[Token]) -> str:
+    """The tokens as a text, with a space wherever there was one."""
+    return "".join([" " * token.spaced + token.text for token in tokens]).strip()
+
+
 _SYMBOLS_OF_UNITS = frozenset("msgLNJWV")
 """Units of one letter, which stand at the end after a number and a space: 26 m."""
 _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩/")
 _CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
+_MATHEMATICAL = frozenset("\\$^{}=+<>()")
 
 
-def tokenize(text: str) -> Tokens:
-    """The tokens of a text in canonical spelling."""
-    return Tokens(_Lexer(text, 0).run())
+def sort(tokens: list[Token]) -> Tokens:
+    """The tokens with letters as functions, units, words or factors."""
+    return Tokens(_Sorter(tokens).run())
 
 
-class _Lexer:
-    def __init__(self, text: str, level: int) -> None:
-        if level > 3:
-            raise UnreadableError("text inside text inside text")
-        self.text = text
-        self.level = level
+class _Sorter:
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
         self.at = 0
-        self.depth = 0
         self.found: list[Token] = []
         self.spaced = False
 
     def run(self) -> list[Token]:
-        while self.at < len(self.text):
-            match = _TOKEN.match(self.text, self.at)
-            assert match is not None  # the pattern takes any character
-            self.at = match.end()
-            self._take(match)
-            if len(self.found) > MOST_TOKENS:
-                raise UnreadableError("too long to be one answer")
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            self.at += 1
+            self.spaced = token.spaced
+            if token.wrapped:
+                self._words(token)
+            else:
+                self._take(token)
+        if len(self.found) > MOST_TOKENS:
+            raise UnreadableError("too long to be one answer")
         return self.found
 
-    def _take(self, match: re.Match[str]) -> None:
-        kind, before = match.lastgroup, len(self.found)
-        if kind == "space":
-            self.spaced = True
-            return
-        if match["number"]:
-            self._number(match)
-        elif kind == "numeral":
-            self._add("numeral", match["numeral"])
+    def _take(self, token: Token) -> None:
+        kind, text = token.kind, token.text
+        if kind == "letters":
+            self._letters(text)
+        elif kind == "mark":
+            self._add("mark", lexicon.CONNECTIVES.get(text, text))
         elif kind == "command":
-            self._command(match["command"])
-        elif kind == "letters":
-            self._letters(match["letters"])
+            self._named(text[1:])
+        elif kind == "symbol":
+            self._add("symbol", lexicon.GREEK_LETTERS[text])
         else:
-            self._mark(match["other"])
-        if len(self.found) > before:
-            self.spaced = False
+            self.found.append(token)
 
     def _add(self, kind: str, text: str) -> None:
         self.found.append(Token(kind, text, self.spaced))
-
-    def _number(self, match: re.Match[str]) -> None:
-        written, exponent = match["number"], match["exponent"] or ""
-        if self.depth and "," in written and ",0" not in written:
-            *items, written = written.split(",")
-            for item in items:
-                self._add("number", item)
-                self._add("mark", ",")
-        for filler in (",", JOINED, " "):
-            written = written.replace(filler, "")
-        self._add("number", written + exponent)
-
-    def _mark(self, mark: str) -> None:
-        self.depth += _BRACKETS.get(mark, 0)
-        if mark in lexicon.GREEK_LETTERS:
-            self._add("symbol", lexicon.GREEK_LETTERS[mark])
-        else:
-            self._add("mark", lexicon.CONNECTIVES.get(mark, mark))
-
-    def _command(self, command: str) -> None:
-        name = command[1:]
-        if command == r"\text":
-            self._words(self._argument())
-        elif command == r"\mathbb":
-            letter = self._argument().strip()
-            self._add("set" if letter in ("R", "Z", "N", "Q", "C") else "symbol", letter)
-        elif name in ("begin", "end"):
-            self._environment(name)
-        elif command == "\\\\":
-            self._mark(command)
-        else:
-            self._named(name)
 
     def _named(self, name: str) -> None:
         number = bool(self.found) and self.found[-1].kind == "number"
@@ -135,16 +240,11 @@ class _Lexer:
         else:
             self._add("command", f"\\{name}")
 
-    def _environment(self, name: str) -> None:
-        match = _ENVIRONMENT.match(self.text, self.at)
-        if match is None:
-            raise UnreadableError("an environment that isn't read")
-        self.at = match.end()
-        self._add(name, match[1])
-
     def _letters(self, run: str) -> None:
         known = lexicon.CONSTANT_WORDS.get(run)
-        if run == "mod" and self._after_value():
+        if len(run) == 1 and not (self.spaced and run in _SYMBOLS_OF_UNITS):
+            self._add("symbol", run)
+        elif run == "mod" and self._after_value():
             self._add("command", r"\mod")
         elif run in lexicon.FUNCTIONS:
             self._add("word", lexicon.FUNCTIONS[run])
@@ -177,8 +277,9 @@ class _Lexer:
             self._add("symbol", differential)
 
     def _is_word(self, run: str) -> bool:
-        ends = self.spaced and run in _SYMBOLS_OF_UNITS and not self.text[self.at :].strip(" .")
-        if ends and self.found and self.found[-1].kind == "number":
+        rest = self.tokens[self.at :]
+        number = bool(self.found) and self.found[-1].kind == "number"
+        if self.spaced and number and run in _SYMBOLS_OF_UNITS and not said(rest).strip(" ."):
             return True
         if self._is_differential(run):
             return False
@@ -194,45 +295,39 @@ class _Lexer:
         if not self.found and run in lexicon.CODES:
             return True
         starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
-        named = starts and lexicon.NAMED.match(self.text, self.at)
-        return bool(named) and lexicon.is_name(run)
+        words = next((place for place, one in enumerate(rest[:5]) if one.kind != "letters"), 5)
+        names = words < 5 and len(rest) > words and rest[words].text in ("=", "≈", ":")
+        return starts and names and lexicon.is_name(run)
 
-    def _argument(self) -> str:
-        text, start = self.text, self.at
-        while start < len(text) and text[start].isspace():
-            start += 1
-        if text[start : start + 1] != "{":
-            self.at = start + 1
-            return text[start : start + 1]
-        depth = 0
-        for end in range(start, len(text)):
-            depth += (text[end] == "{") - (text[end] == "}")
-            if depth == 0:
-                self.at = end + 1
-                return text[start + 1 : end]
-        raise UnreadableError("an open brace")
-
-    def _words(self, content: str) -> None:
-        stripped = content.strip()
-        following = self.text[self.at : self.at + 8].lstrip()[:1]  # units have no subscript
-        joint = lexicon.CONNECTIVES.get(stripped.strip(",; ").lower())
-        if joint and (len(stripped) > 1 or content != stripped or not stripped.isascii()):
+    def _words(self, first: Token) -> None:
+        r"""What the tokens of a `\text{…}` are: a connective, a unit, a name, words, or values."""
+        group, tokens = [first], self.tokens
+        while self.at < len(tokens) and tokens[self.at].wrapped == 2:
+            group.append(tokens[self.at])
+            self.at += 1
+        following = tokens[self.at] if self.at < len(tokens) else _END
+        content = said(group)
+        joint = lexicon.CONNECTIVES.get(content.strip(",; ").lower())
+        apart = first.spaced and following.spaced
+        if joint and (len(content) > 1 or apart or not content.isascii()):
             if "," in content or ";" in content:
                 self._add("mark", ",")
             self._add("mark", joint)
-        elif self._after_value() and following != "_" and lexicon.known_unit(stripped):
-            self._add("text", stripped)
-        elif len(stripped) == 1 and stripped.isalpha():
-            self._add("symbol", stripped)
-        elif stripped in lexicon.FUNCTIONS or lexicon.CONSTANT_WORDS.get(stripped, "∪") != "∪":
-            self._letters(stripped)
+        elif self._after_value() and following.text != "_" and lexicon.known_unit(content):
+            self._add("text", content)
+        elif len(content) == 1 and content.isalpha():
+            self._add("symbol", content)
+        elif content in lexicon.FUNCTIONS or lexicon.CONSTANT_WORDS.get(content, "∪") != "∪":
+            self._letters(content)
+        elif content == first.text and first.kind == "mark":
+            self._take(first)
+        elif any(c.isdigit() or c in _MATHEMATICAL for c in content):
+            self.at -= len(group)
+            for token in group:
+                self.at += 1
+                self.spaced = token.spaced
+                self._take(token)
         else:
-            self._text(stripped)
-
-    def _text(self, content: str) -> None:
-        if any(c.isdigit() or c in "\\$^{}=+<>()" for c in content):
-            self.found.extend(_Lexer(content, self.level + 1).run())
-        elif content:
             self._add("text", content)
 
     def _after_value(self) -> bool:

@@ -43,7 +43,7 @@ MOST_BOXES = 16
 _PLAIN = re.compile(
     r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?|[-+]?[0-9]{1001,100000})\.?\s*\$?\s*"
 )
-_CAPITALS = re.compile(r"(?:\\(?:text)?\{ ?)?[A-Z]{2,}(?:, ?[A-Z]{2,})*(?: ?\\?\})?")
+_CAPITALS = re.compile("⦃?[A-Z]{2,}(?:,[A-Z]{2,})*⦄?")
 _MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
 _GROUPING = re.compile(r"[0-9][.'’_][0-9]")
