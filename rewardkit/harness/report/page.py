@@ -23,7 +23,13 @@ import jinja2
 
 from rewardkit import __version__
 from rewardkit.harness.report.curve import run_curves, training_plots
-from rewardkit.harness.report.runs import ReportRun, find_shown, read_runs, read_training_series
+from rewardkit.harness.report.runs import (
+    ReportRun,
+    find_shown,
+    read_runs,
+    read_training_series,
+    run_start,
+)
 from rewardkit.harness.report.samples import pack
 from rewardkit.harness.results.comparison import TaskComparison, compare_comparable
 from rewardkit.harness.results.comparison_tables import (
@@ -208,20 +214,6 @@ def outline(record: Mapping[str, Any]) -> list[str]:
 
 COUNTS = ("problems", "completions", "judged", "unjudged", "truncated")
 LENGTHS = ("count", "mean", "median", "p95", "maximum")
-
-
-def task_for_page(name: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """One task's summary, as summary.json holds it, for the page's script."""
-    return {
-        "name": name,
-        **{count: task[count] for count in COUNTS},
-        **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths")},
-        "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
-        "figures": [_figure(figure) for figure in task["figures"]],
-        "broken": task.get("broken", ""),
-        "cluster": task.get("cluster", ""),
-        "clusters": task.get("clusters", 0),
-    }
 
 
 def _pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -424,26 +416,35 @@ def _trainings(runs: Sequence[ReportRun]) -> Iterator[dict[str, Any]]:
         yield {
             "name": names[log.resolve().parent],
             "plots": plots,
-            "signs": [*map(_sign, series.signs)],
+            # a sign's step, its text, and the filters that show its completions
+            "signs": [
+                (step, text, link.partition("#samples?")[2])
+                for step, sign in series.signs
+                for text, _, link in [sign.partition(COMPLETIONS_LINK)]
+            ],
         }
 
 
-def _sign(sign: tuple[int, str]) -> tuple[int, str, str]:
-    """A sign's step, its text, and the filters that show its completions."""
-    step, text = sign
-    text, _, link = text.partition(COMPLETIONS_LINK)
-    return step, text, link.partition("#samples?")[2]
-
-
 def _run_data(run: ReportRun) -> dict[str, Any]:
-    more = {"isShard": "shard" in run.record}
+    """A run, with the tasks' summaries as summary.json holds them, for the page's script."""
     return {
         "name": run.name,
         "model": run.model,
         "outline": outline(run.record),
-        "started": str(run.record.get("started", "")),
+        "started": run_start(run.record),
         "tasks": [
-            task_for_page(name, task) | {"planned": run.planned(name)} | more
+            {
+                "name": name,
+                **{count: task[count] for count in COUNTS},
+                **{field: _pairs(task[field]) for field in ("metrics", "failures", "lengths")},
+                "groups": [(column, _pairs(groups)) for column, groups in task["groups"].items()],
+                "figures": [_figure(figure) for figure in task["figures"]],
+                "broken": task.get("broken", ""),
+                "cluster": task.get("cluster", ""),
+                "clusters": task.get("clusters", 0),
+                "planned": run.planned(name),
+                "isShard": "shard" in run.record,
+            }
             for name, task in run.tasks.items()
         ],
         "command": command_line(run.record),

@@ -100,7 +100,11 @@ def read_problems(path: str | Path) -> list[Row]:
 
 def iterate_rows(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a file in bounded memory. Raises DataError."""
-    source = open_source(Path(path))
+    return all_rows(open_source(Path(path)))
+
+
+def all_rows(source: Source) -> Iterator[Row]:
+    """Yield the rows of a source in bounded memory."""
     return (row for chunk in source.chunks(0) for row in source.rows(chunk))
 
 

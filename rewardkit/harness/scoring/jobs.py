@@ -22,7 +22,7 @@ import cloudpickle
 
 from rewardkit.errors import DataError, JudgingError, RunMismatch
 from rewardkit.harness.results.completion_row import BriefVerdict, CompletionRow, as_line
-from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, field_value
+from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, all_rows, field_value
 from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
 from rewardkit.harness.results.summary import require_cluster
 from rewardkit.harness.runs.judging_thread import (
@@ -259,10 +259,9 @@ class FileJob(Job):
 
     def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """The numbered rows of the file that aren't left out."""
-        for chunk in self.source.chunks(0):
-            for number, row in enumerate(self.source.rows(chunk), chunk.first):
-                if (plain := self._plain(row, number)) is not None:
-                    yield number, plain
+        for number, row in enumerate(all_rows(self.source)):
+            if (plain := self._plain(row, number)) is not None:
+                yield number, plain
 
     def _plain(self, row: Mapping[str, Any], number: int) -> Mapping[str, Any] | None:
         """The row with the columns that --data has for its id; None to leave it out."""
@@ -335,10 +334,9 @@ class RunJob(Job):
         return {name: verifiers.timeout for name, verifiers in self.verifiers.items()}
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        for chunk in self.source.chunks(0):
-            for number, fields in enumerate(self.source.rows(chunk), chunk.first):
-                row = self._row(fields, number)
-                yield row.task, row.id
+        for number, fields in enumerate(all_rows(self.source)):
+            row = self._row(fields, number)
+            yield row.task, row.id
 
     def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
         stored = self._row(row, number)

@@ -16,6 +16,7 @@ from rewardkit.harness.results.data_files import (
     Files,
     JsonLines,
     Source,
+    all_rows,
     field_value,
     iterate_rows,
     open_sources,
@@ -40,9 +41,6 @@ from rewardkit.harness.tasks.defined.task import DefinedTask, load_task_file
 from rewardkit.protocols import Task, Verifier, isolation_of
 from rewardkit.text.thinking import Thinking, ThinkingTags
 from rewardkit.verifiers.by_row import ByRow
-
-REFERENCE_PARAMETERS = ("marker",)
-"""Parameters about the form of references, which the flexible verifier takes as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +89,7 @@ class VerifierChoice:
             return replace(self, task=definition.name, definition=plain_definition(definition))
         if self.verifier_field is None:
             return self
-        rows = (row for chunk in source.chunks(0) for row in source.rows(chunk))
-        return replace(self, names=verifiers_named_in(rows, self.verifier_field))
+        return replace(self, names=verifiers_named_in(all_rows(source), self.verifier_field))
 
     def resolve(self, reading: str | None = None) -> tuple[TaskVerifiers, Task | None]:
         """The verifiers, and the named task, if there is a task."""
@@ -125,16 +122,11 @@ class VerifierChoice:
         return SecondOpinions(**self.opinions).added_to(verifiers), task
 
     def _with_parameters(self, verifiers: TaskVerifiers) -> TaskVerifiers:
-        """The task's verifiers with the parameters; the flexible one takes a few of them."""
         strict, flexible = verifiers.strict, verifiers.flexible
         strict = with_parameters(type(strict).__name__, strict, self.parameters)
-        if flexible is not None:
-            shared = {
-                name: self.parameters[name]
-                for name in REFERENCE_PARAMETERS
-                if name in self.parameters and hasattr(flexible, name)
-            }
-            flexible = with_parameters(type(flexible).__name__, flexible, shared)
+        if "marker" in self.parameters and hasattr(flexible, "marker"):  # the references' form
+            marker = {"marker": self.parameters["marker"]}
+            flexible = with_parameters(type(flexible).__name__, flexible, marker)
         return replace(verifiers, strict=strict, flexible=flexible)
 
 
@@ -245,8 +237,7 @@ def _plan_files(
     choice = choice.completed(source)
     name = choice.name
     verifiers, task = choice.resolve()
-    first = next((row for chunk in source.chunks(0) for row in source.rows(chunk)), {})
-    fields = columns.in_format(format, first)
+    fields = columns.in_format(format, next(all_rows(source), {}))
     if task and fields.format == "lm-eval":  # a task reads the problem's columns, not its target
         fields = replace(fields, reference=columns.reference)
     problems = task.load(data=data, split=None, seed=0) if task and data is not None else []
@@ -305,7 +296,7 @@ def _pooled_models(source: Source) -> Iterator[str]:
     files = source.sources if isinstance(source, Files) else ()
     models = []
     for file in files:
-        first = next((row for chunk in file.chunks(0) for row in file.rows(chunk)), {})
+        first = next(all_rows(file), {})
         named = (field_value(first, name) for name in MODEL_FIELDS)
         models.append(next((one for one in named if isinstance(one, str)), None))
     distinct = list(dict.fromkeys(filter(None, models)))

@@ -553,7 +553,8 @@ def test_three_runs_are_compared_with_the_first_in_one_colour_each(at: Any, tmp_
     keys = browser.value(colours.replace("SELECTOR", ".lead .key"))
     bars = browser.value(colours.replace("SELECTOR", ".card:first-child rect.fill"))
     assert [one.split()[-1] for one in keys] == [one.split()[-1] for one in bars]
-    browser = at(read_runs(folders), "#samples", comparisons)
+    browser.go("#samples")
+    browser.wait_for("document.querySelectorAll('#detail h4').length > 1")
     parts = browser.value("[...document.querySelectorAll('#detail h4')].map(e => e.textContent)")
     assert parts[0] == "Prompt"
     assert parts[1].startswith("Completion")
@@ -639,7 +640,8 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     entries: list[dict[str, Any]] = [{"step": step, "logs": logs} for step in (1, 2)]
     entries[1]["warnings"] = ["the rewards measure something else"]
     first = trained(tmp_path / "grpo", entries)
-    page = text(at(first), "#view-summary")
+    browser = at(first)
+    page = text(browser, "#view-summary")
     for words in (
         "Rewards in training",
         "Loss in training",
@@ -649,7 +651,7 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
         "Sign at step 2: the rewards measure something else",
     ):
         assert words in page
-    assert text(at(first), ".lead h1") == "grpo · 2 runs"
+    assert text(browser, ".lead h1") == "grpo · 2 runs"
     link = "rewardkit view grpo, then http://127.0.0.1:8001/runs/0#samples?run=step-000005"
     entries[1]["warnings"] = [f"accuracy fell. Completions: {link}"]
     (tmp_path / "grpo" / "train_log.json").write_text(json.dumps(entries))
@@ -659,9 +661,9 @@ def test_a_training_has_its_rewards_its_loss_and_its_lengths(at: Any, tmp_path: 
     browser.wait_for("!document.querySelector('#view-samples').hidden")
     assert shown(browser) == "2 samples"
     contents = "[...document.querySelectorAll('.contents button')].map(one => one.textContent)"
-    assert at(first).value(contents) == ["Training", "gsm8k"]
+    assert browser.value(contents) == ["Training", "gsm8k"]
     legends = "[...document.querySelectorAll('.training .legend li')].map(item => item.textContent)"
-    assert at(first).value(legends) == ["reward", "length reward"]
+    assert browser.value(legends) == ["reward", "length reward"]
     second = trained(tmp_path / "sft", [{"step": 1, "logs": {"loss": 2.0}}])
     browser = at([*first, *second])
     page = text(browser, "#view-summary")

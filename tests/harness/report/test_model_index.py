@@ -81,20 +81,13 @@ def test_a_card_keeps_its_words_and_its_other_metadata(tmp_path: Path) -> None:
     assert file.read_text() == again
 
 
-def test_runs_of_several_models_are_refused(tmp_path: Path) -> None:
-    runs = [run(tmp_path / "a"), run(tmp_path / "b", model="other")]
+def test_what_a_model_index_can_not_hold_is_refused(tmp_path: Path) -> None:
+    file, one = tmp_path / "m.yaml", run(tmp_path / "a")
+    with pytest.raises(UsageError, match=r"\.yaml, \.yml, \.json, \.md"):
+        write_model_index([one], tmp_path / "m.txt", overwrite=False)
     with pytest.raises(UsageError, match=r"several models \(out/my-model, other\)"):
-        write_model_index(runs, tmp_path / "m.yaml", overwrite=False)
-
-
-def test_a_run_that_has_not_ended_is_refused(tmp_path: Path) -> None:
-    one = run(tmp_path / "a")
+        write_model_index([one, run(tmp_path / "b", model="other")], file, overwrite=False)
     (one / "summary.json").unlink()
     with pytest.raises(RunMismatch, match="a run that has ended"):
-        write_model_index([one], tmp_path / "m.yaml", overwrite=False)
-    assert not (tmp_path / "m.yaml").exists()
-
-
-def test_another_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.yaml, \.yml, \.json, \.md"):
-        write_model_index([], tmp_path / "m.txt", overwrite=False)
+        write_model_index([one], file, overwrite=False)
+    assert not file.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.errors import DataError, UsageError
+from rewardkit.errors import DataError
 from rewardkit.harness.report import samples
 from rewardkit.harness.report.page import render_runs
 from rewardkit.harness.report.runs import find_shown, read_runs
@@ -109,11 +109,6 @@ def test_evaluations_of_the_training_are_shown_before_it(tmp_path: Path) -> None
     page = tmp_path / "report.html"
     render_runs([tmp_path], page)
     assert "math, training" in page.read_text()
-
-
-def test_a_folder_with_neither_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
-        find_shown([tmp_path])
 
 
 def test_more_than_fits_is_thinned_by_groups_over_all_steps(

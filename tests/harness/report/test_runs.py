@@ -101,11 +101,6 @@ def test_a_folder_that_is_no_run_is_refused_and_named(
     assert str(tmp_path) in str(refused.value)
 
 
-def test_a_path_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="isn't a folder"):
-        find_runs([tmp_path / "none"])
-
-
 def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "r", [row("1")])
     render_runs([folder], folder / "report.html")

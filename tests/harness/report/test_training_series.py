@@ -30,11 +30,7 @@ def test_the_reward_its_parts_and_the_loss_are_series_over_the_steps(tmp_path: P
         "length reward": [(1, 1.0), (2, 0.4), (3, 0.3)],
     }
     assert series.loss == [(1, 3.0), (2, 2.0)]
-
-
-def test_a_log_of_supervised_training_has_no_rewards(tmp_path: Path) -> None:
-    log = tmp_path / "train_log.json"
-    log.write_text(json.dumps([entry(0), entry(5, loss=3.0)]))
+    log.write_text(json.dumps([entry(0), entry(5, loss=3.0)]))  # of supervised training
     assert (read_training_series(log).rewards, read_training_series(log).loss) == ({}, [(5, 3.0)])
 
 

@@ -82,23 +82,18 @@ def test_the_path_of_the_folder_does_not_matter(folder: Path, tiny_checkpoint: P
     assert there == here
 
 
-def test_a_folder_resolves_to_itself(tiny_checkpoint: Path) -> None:
-    assert model_folder.resolve(str(tiny_checkpoint)) == tiny_checkpoint
-
-
 @pytest.mark.parametrize("name", ["./none", "/none/at/all", "plain", "a/b/c"])
 def test_a_name_that_is_neither_folder_nor_hub_id_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="hub id"):
         model_folder.resolve(name)
 
 
-def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_resolves_to_itself_unless_it_is_empty_or_an_adapter(
+    tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    assert model_folder.resolve(str(tiny_checkpoint)) == tiny_checkpoint
     with pytest.raises(UsageError, match=r"config\.json"):
         model_folder.resolve(str(tmp_path))
-
-
-def test_an_adapter_alone_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/base"}')
     with pytest.raises(UsageError, match=r"only an adapter; merge it into its base 'owner/base'"):
         model_folder.resolve(str(tmp_path))
