@@ -191,6 +191,7 @@ def test_a_bad_argument_exits_2_and_says_what_was_meant(arguments: list[str], sa
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_list_names_the_plugin() -> None:
     status, out, _ = rewardkit("list", "tasks")
     assert status == 0

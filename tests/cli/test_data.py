@@ -48,7 +48,7 @@ def test_the_samples_of_a_run_are_its_problems_each_once(tmp_path: Path) -> None
     assert run("motion", "--data", str(samples)) == file.read_text()
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("suffix", ["jsonl", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_an_evaluation_reads_the_file(tmp_path: Path, suffix: str) -> None:
     file, replies = tmp_path / f"plane.{suffix}", tmp_path / "replies.jsonl"
     plane = ["--set", "kind=periodic", "--set", "dimensions=2"]

@@ -11,6 +11,8 @@ import pytest
 from tests.harness.engines.openai_server import OpenAIServer, running_server, status
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 IN_ENVIRONMENT = "sk-environment-5e1f7a"
 IN_ARGUMENT = "sk-argument-8c2d4b"
 IN_URL = "url-password-3a9e6c"
@@ -54,7 +56,6 @@ def assert_no_secret(folder: Path, capsys: pytest.CaptureFixture[str], *files: s
     return out + err
 
 
-@pytest.mark.slow
 def test_an_evaluation_shows_and_stores_no_secret(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

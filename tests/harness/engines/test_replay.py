@@ -146,6 +146,7 @@ def test_all_completions_are_read_or_the_evaluation_is_refused(kind: str, tmp_pa
         assert "warnings" not in backend.describe()
 
 
+@pytest.mark.slow
 def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path) -> None:
     data, replies = tmp_path / "data.jsonl", tmp_path / "replies.jsonl"
     data.write_text(json.dumps({"question": "2 + 2?", "answer": "4", "id": "p"}))

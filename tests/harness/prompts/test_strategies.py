@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,20 @@ def test_all_steps_of_the_worked_hands_are_right() -> None:
             assert verdict.parts["process"] == 1.0
 
 
+@pytest.fixture(scope="module")
+def fitting_prompts() -> Mapping[str, list[str]]:
+    """The prompts that fit each task."""
+    return {task: prompts_of(rewardkit.load_task(task)) for task in ROWS}
+
+
 @pytest.mark.parametrize(
     "name",  # the others suit sets without a form, with tests or with functions
     sorted(registry.installed().offers("prompts").keys() - {"question", "code", "tools"}),
 )
-def test_every_built_in_prompt_has_a_description_and_fits_a_task(name: str) -> None:
-    fitting = [task for task in ROWS if name in prompts_of(rewardkit.load_task(task))]
+def test_every_built_in_prompt_has_a_description_and_fits_a_task(
+    fitting_prompts: Mapping[str, list[str]], name: str
+) -> None:
+    fitting = [task for task, prompts in fitting_prompts.items() if name in prompts]
     assert fitting
     for task_name in fitting:
         task, sample = task_and_sample(task_name)
@@ -295,6 +304,7 @@ class TestDrawnExamples:
         Path(other).write_text("\n".join(lines))
         assert self.drawn(first).hash() != self.drawn(other).hash()
 
+    @pytest.mark.slow
     def test_generated_tasks_draw_from_their_own_train_split(self) -> None:
         for name in ("game24", "motion"):
             task = rewardkit.load_task(name)

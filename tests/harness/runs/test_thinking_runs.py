@@ -14,6 +14,8 @@ from rewardkit.errors import UsageError
 from tests.harness.engines.openai_server import Handler, OpenAIServer, running_server
 from tests.support.commands import run_command
 
+pytestmark = pytest.mark.slow
+
 ROWS = [{"question": name, "answer": "5"} for name in "abc"]
 THOUGHTS = {"a": ("2 + 3", r"\boxed{5}"), "b": (r"\boxed{5}", "No idea."), "c": ("Hm, hm", None)}
 
