@@ -101,7 +101,7 @@ class WaitsColumn(ProgressColumn):
 
 
 class NotebookBar:
-    """A bar in the output of a notebook's cell."""
+    """A bar in the output of a notebook's cell, with the methods of rich's Progress."""
 
     def __init__(self, description: str, total: int, done: int) -> None:
         from IPython.display import display
@@ -111,13 +111,16 @@ class NotebookBar:
         self._handle = display(self._drawn(), display_id=True)
         self._last = time.monotonic()
 
-    def update(self, completed: int | None = None, **fields: str) -> None:
+    def update(self, task: object, completed: int | None = None, **fields: str) -> None:
         """Draw the bar with these values: a few times a second, and at the end."""
         self._fields |= fields
         self._done = self._done if completed is None else completed
         if self._done >= self._total or time.monotonic() - self._last > SECONDS_BETWEEN_DRAWINGS:
             self._last = time.monotonic()
             self._handle.update(self._drawn())
+
+    def stop(self) -> None:
+        """Leave the bar as it is."""
 
     def _drawn(self) -> Any:
         from IPython.display import HTML
@@ -138,8 +141,7 @@ class ProgressDisplay(Reporter):
 
     def __init__(self) -> None:
         self._console = PrintableConsole(file=sys.stderr)
-        self._progress: Progress | None = None
-        self._notebook_bar: NotebookBar | None = None
+        self._progress: Progress | NotebookBar | None = None
         self._bar: Any = None
         self._waits: Callable[[], str] = str
         self._total = self._done = self._first = 0
@@ -165,7 +167,8 @@ class ProgressDisplay(Reporter):
         self._total, self._done, self._first = total, done, done
         self._since = self._last_line = time.monotonic()
         if self.in_notebook:
-            self._notebook_bar = NotebookBar(description, total, done)
+            self._progress = NotebookBar(description, total, done)
+            return
         if not self._console.is_terminal:
             return
         unbroken = Column(no_wrap=True)
@@ -178,11 +181,10 @@ class ProgressDisplay(Reporter):
             TimeRemainingColumn(compact=True, table_column=unbroken),
             *([TimeElapsedColumn()] if self._console.width >= WIDE else []),
         ]
-        self._progress = Progress(
-            *columns, console=self._console, expand=True, transient=self.transient
-        )
-        self._bar = self._progress.add_task(description, total=total, completed=done, figures="")
-        self._progress.start()
+        progress = Progress(*columns, console=self._console, expand=True, transient=self.transient)
+        self._bar = progress.add_task(description, total=total, completed=done, figures="")
+        progress.start()
+        self._progress = progress
 
     def _advance(self, done: int, figures: str | None = None, line: str = "") -> None:
         """Move the bar. Without a bar, print `line` every half minute, with figures and time."""
@@ -190,8 +192,6 @@ class ProgressDisplay(Reporter):
         fields: dict[str, Any] = {} if figures is None else {"figures": figures}
         if self._progress is not None:
             self._progress.update(self._bar, completed=done, **fields)
-        elif self._notebook_bar is not None:
-            self._notebook_bar.update(done, **fields)
         elif line and time.monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             parts = (f"{line}: {figures}", self._waits(), *self._time_left())
@@ -200,7 +200,7 @@ class ProgressDisplay(Reporter):
     def _time_left(self) -> Iterator[str]:
         """The time that the rest takes at the present rate, unless a bar shows the time."""
         new, left = self._done - self._first, self._total - self._done
-        if self._progress is None and new > 0 and left > 0:
+        if not isinstance(self._progress, Progress) and new > 0 and left > 0:
             seconds = (time.monotonic() - self._since) / new * left
             yield f"{datetime.timedelta(seconds=round(seconds))} left"
 
@@ -223,8 +223,6 @@ class ProgressReporter(ProgressDisplay):
         self._since = time.monotonic()
         if self._progress is not None:
             self._progress.update(self._bar, description="generating")
-        elif self._notebook_bar is not None:
-            self._notebook_bar.update(description="generating")
 
     def watching(self, waits: Callable[[], str]) -> None:
         self._waits = waits
