@@ -108,7 +108,7 @@ def test_verify_explains_how_both_sides_were_read() -> None:
     assert found == 0
     assert "(1/2)·√(8)" in out
     assert "√(2)" in out
-    assert "exact zero test" in out
+    assert "320 bits that agree" in out
 
 
 def test_verify_explains_no_less_than_it_prints_without_explain() -> None:

@@ -26,7 +26,7 @@ from rewardkit.verifiers.math.comparison.values import (
 )
 from rewardkit.verifiers.math.extraction import Reading, answers, bare_reference
 from rewardkit.verifiers.math.numbers import balls
-from rewardkit.verifiers.math.numbers.equality import UNDECIDED, Comparison
+from rewardkit.verifiers.math.numbers.equality import UNDECIDED, MathComparison
 from rewardkit.verifiers.math.numbers.exact import load_flint, rational
 from rewardkit.verifiers.math.parsed_answer import ParsedAnswer, notation, predicate, read_answer
 from rewardkit.verifiers.math.spelling import repaired, unwrapped
@@ -97,13 +97,9 @@ class Math(Verifier):
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if it needs no symbolic engine and few steps, else None."""
-        limit = balls.limit_steps(balls.QUICK_STEPS)
-        try:
+        with contextlib.suppress(balls.StepsError), balls.limit_steps(balls.QUICK_STEPS):
             return self._judge(text, sample, self.compare_quick)
-        except balls.StepsError:
-            return None
-        finally:
-            balls.steps_left.reset(limit)
+        return None
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""
@@ -135,13 +131,9 @@ class Math(Verifier):
         gold = read_answer(reference).tree
         if gold is None:
             return lines
-        limit = balls.limit_steps(balls.QUICK_STEPS)
-        try:
-            return [*lines, *_typed([read_answer(answer).tree for answer in answers], gold)]
-        except balls.StepsError:
-            return lines
-        finally:
-            balls.steps_left.reset(limit)
+        with contextlib.suppress(balls.StepsError), balls.limit_steps(balls.QUICK_STEPS):
+            lines += _typed([read_answer(answer).tree for answer in answers], gold)
+        return lines
 
     def notes(self, sample: Sample, /) -> list[str]:
         """Remark on damaged LaTeX, and on a decimal that looks rounded while values are exact."""
@@ -187,31 +179,31 @@ class Math(Verifier):
         same = None if one is None or other is None else symbolic.equal_by_sympy(one, other)
         return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
 
-    def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> Comparison:
+    def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> MathComparison:
         """Whether the answer equals the reference, and the step that decided it."""
         if gold.option and mine.option and gold.option != mine.option:
-            return Comparison(False, "another option's letter")
+            return MathComparison(False, "another option's letter")
         same_kind = type(mine.tree) is type(gold.tree)  # 1, 048 isn't 1{,}048
         if mine.text == gold.text and same_kind and (gold.tree is None or self.units != "strict"):
-            return Comparison(True, "the same text")
+            return MathComparison(True, "the same text")
         if _same_words(mine, gold):
-            return Comparison(True, "the same words")
+            return MathComparison(True, "the same words")
         missing = [_MISSING.findall(side.words) for side in (mine, gold)]
         if all(missing) and missing[0] != missing[1]:
-            return Comparison(False, "solutions of another kind")
+            return MathComparison(False, "solutions of another kind")
         if _CAPITALS.fullmatch(mine.text) and _CAPITALS.fullmatch(gold.text):
             words, theirs = (sorted(_RUN.findall(side.text)) for side in (mine, gold))
-            return Comparison(words == theirs, "words of capital letters")
+            return MathComparison(words == theirs, "words of capital letters")
         if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
-            return Comparison(True, "the option's letter")
+            return MathComparison(True, "the option's letter")
         alone = gold.option and not _ANOTHER.search(gold.text)
         if alone and states_letter(f"({gold.option})", mine.text):
-            return Comparison(True, "the option's letter")
+            return MathComparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):
-            return Comparison(True, "exact numbers, in the spelling of a locale")
+            return MathComparison(True, "exact numbers, in the spelling of a locale")
         one, other = mine.tree, gold.tree
         if one is None or other is None:
-            return Comparison(False, f"the text: {mine.reason or gold.reason}")
+            return MathComparison(False, f"the text: {mine.reason or gold.reason}")
         return compare(one, other, Policy(self.tolerance, self.units, self.percent, self.rounding))
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
@@ -390,9 +382,8 @@ def _typed(answers: list[tree.Node | None], gold: tree.Node) -> Explanation:
         if answer is None:
             continue
         mine, theirs = types.read_as(types.in_letters_of(answer, gold), gold)
-        apart = types.are_apart(types.kind_of(mine), types.kind_of(theirs))
-        found = f"not at all: it is {types.read_type(mine)}" if apart else spelled(mine)
-        lines.append(("as that", found))
+        other = types.kind_of(mine) != types.kind_of(theirs)
+        lines.append(("as that", spelled(mine) + f", which is {types.read_type(mine)}" * other))
     return lines
 
 

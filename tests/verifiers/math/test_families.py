@@ -96,8 +96,7 @@ SAME: list[tuple[str, str]] = [
         "h(x)=4, h(x)=x^2",
     ),
     (r"a_n=2n+1 \text{ for all } n\in\mathbb{N}", "a_n=2n+1"),
-    ("x^2-y^2=C", "3y^2=3x^2+K"),
-    ("y=Cx^2", r"\frac{y}{x^2}=C"),
+    (r"2^{m-1},\ m\ge1", r"2^k,\ k\ge0"),
     (
         r"\theta=\frac{\pi}{3}+2\pi n\text{ or }\theta=\frac{2\pi}{3}+2\pi n",
         r"\theta=\frac{\pi}{3}+2\pi k, \frac{2\pi}{3}+2\pi k, k\in\mathbb{Z}",
@@ -225,6 +224,7 @@ DIFFERENT: list[tuple[str, str]] = [
     ("g(t)=bt", "g(x)=cx"),
     (r"(f(n), g(n)) = (2n, 3) \text{ for all positive integers } n", "f(n)=3, g(n)=2n"),
     (r"a_n=2n+1, n\in\mathbb{Z}", r"a_n=2n-1, n\in\mathbb{Z}"),
+    (r"2^{m-1},\ m\ge2", r"2^k,\ k\ge0"),
     ("x^2-y^2=C", "x^2+y^2=C"),
     ("y=Cx^2", "y=x^2+C"),
     ("y=Cx^2", "y=Cx^2+1"),

@@ -16,6 +16,7 @@ from rewardkit.verifiers.math.comparison.values import (
     DIFFERENT,
     Policy,
     all_equal,
+    both,
     same_expression,
     same_in_any_order,
     same_numeral,
@@ -24,26 +25,22 @@ from rewardkit.verifiers.math.comparison.values import (
 )
 from rewardkit.verifiers.math.lexicon import JOINTS
 from rewardkit.verifiers.math.numbers.balls import take_steps
-from rewardkit.verifiers.math.numbers.equality import Comparison
-
-MOST_ITEMS = 48
-"""Items of the longest lists that are compared in any order."""
+from rewardkit.verifiers.math.numbers.equality import MathComparison
 
 STEPS = 20
 """Steps that a comparison takes before it comes to values."""
 
 
-def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     named = [_named(side) for side in (answer, reference)]
     if len({*named}) > 1 and {*named} & {_SOME}:
-        return Comparison(False, "the names of the list")
+        return MathComparison(False, "the names of the list")
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
         written = _without_labels(answer, reference), _without_labels(reference, answer)
         if written != (answer, reference) and (found := compare(*written, policy)).equal:
             return found
         answer, reference = values or answer, theirs or reference
-    answer, reference = _both(matrices.vector_beside, answer, reference)
     if not (isinstance(answer, tree.Sequence) and isinstance(reference, tree.Sequence)):
         return DIFFERENT
     return _bracketed(answer, reference, policy)
@@ -56,13 +53,6 @@ def _named(node: tree.Node) -> str:
     items = node.items if isinstance(node, tree.Sequence) and not node.opening else ()
     named = [statements.definition(item) is not None for item in items]
     return "none" if not any(named) else _SOME if not named[0] else "all"
-
-
-def _both(
-    form: Callable[[tree.Node, tree.Node], tree.Node], answer: tree.Node, reference: tree.Node
-) -> tuple[tree.Node, tree.Node]:
-    """Each side in the form that it has beside the other."""
-    return form(answer, reference), form(reference, answer)
 
 
 def _without_labels(node: tree.Node, other: tree.Node) -> tree.Node:
@@ -84,32 +74,35 @@ def _connectives_differ(one: tree.Sequence, other: tree.Sequence) -> bool:
     ):
         return True
     stated = [item for item in one.items if isinstance(item, (tree.Relation, tree.Text))]
-    bounds = all(isinstance(item, tree.Relation) and item.operators != ("=",) for item in one.items)
-    return (joints == {"and", "or"} and bool(stated)) or (joints == {",", "or"} and bounds)
+    conditions = all(map(_is_condition, one.items))
+    return (joints == {"and", "or"} and bool(stated)) or (joints == {",", "or"} and conditions)
 
 
-def _bracketed(answer: tree.Sequence, reference: tree.Sequence, policy: Policy) -> Comparison:
+def _is_condition(node: tree.Node) -> bool:
+    """Whether it is an inequality or an equation that names no value, such as x + 2y = 5."""
+    return isinstance(node, tree.Relation) and statements.definition(node) is None
+
+
+def _bracketed(answer: tree.Sequence, reference: tree.Sequence, policy: Policy) -> MathComparison:
     if _connectives_differ(answer, reference):
-        return Comparison(False, "the connectives")
+        return MathComparison(False, "the connectives")
     kinds = {_kind(answer), _kind(reference)}
     mine, theirs = answer.items, reference.items
     ordered = kinds == {"[", "⦃"} and (_kind(reference) == "[" or len(theirs) < 3)
     if kinds in ({"(", "["}, {"(", "⦃"}) or ordered:
-        return Comparison(False, "different brackets")
+        return MathComparison(False, "different brackets")
     if "(" not in kinds and kinds != {"["}:
         if "⦃" in kinds:
             mine, theirs = _distinct(mine, policy), _distinct(theirs, policy)
-        if len(mine) == len(theirs) > MOST_ITEMS:
-            return Comparison(None, "a list too long to compare in any order")
         same_item = partial(_same_item, policy=policy)
         return same_in_any_order(mine, theirs, same_item, "items of the list")
     if len(mine) != len(theirs):
-        return Comparison(False, "the number of items of the list")
+        return MathComparison(False, "the number of items of the list")
     pairs = zip(mine, theirs, strict=True)
     return all_equal([_same_item(one, other, policy) for one, other in pairs])
 
 
-def _same_item(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _same_item(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     """Compare items of lists, where {1} is not 1."""
     single = [
         isinstance(item, tree.Sequence) and item.opening == "⦃" and len(item.items) == 1
@@ -124,16 +117,16 @@ def _kind(node: tree.Sequence) -> str:
 
 def _distinct(items: tuple[tree.Node, ...], policy: Policy) -> tuple[tree.Node, ...]:
     found: list[tree.Node] = []
-    for item in items[: MOST_ITEMS + 1]:
+    for item in items:
         if not any(compare(item, other, policy).equal for other in found):
             found.append(item)
     return tuple(found)
 
 
-def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     """Whether both trees mean the same, and the step that decided it."""
     if answer == reference and not isinstance(answer, tree.Quantity):
-        return Comparison(True, "the same reading")
+        return MathComparison(True, "the same reading")
     take_steps(STEPS)
     if _is_plain(answer) and _is_plain(reference):
         return same_expression(answer, reference, policy)
@@ -141,12 +134,14 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparis
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found
-    answer, reference = _both(statements.as_one_equation, answer, reference)
+    answer, reference = both(statements.as_one_equation, answer, reference)
     answer, reference = types.read_as(answer, reference)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
-    if statements.calls_unknown(answer) or statements.calls_unknown(reference):
-        return _with_functions(answer, reference, policy)
-    return _by_kind(answer, reference, policy)
+    answer, reference = statements.as_factors(answer, reference)
+    kinds = {types.kind_of(answer), types.kind_of(reference)}
+    return next(equality for kind, equality in _EQUALITY.items() if kind in kinds)(
+        answer, reference, policy
+    )
 
 
 _PLAIN = frozenset((tree.Number, tree.Symbol, tree.Constant, tree.Sum, tree.Product, tree.Power))
@@ -170,26 +165,7 @@ def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
     return node.items[0] if same else node
 
 
-def _with_functions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    """Compare with letters before brackets as functions, and as factors where that makes sense."""
-    answer, reference = statements.as_factors(answer, reference)
-    as_functions = _by_kind(answer, reference, policy)
-    habit = statements.FACTORS_BY_HABIT
-    mine, theirs = (statements.multiplied(side, habit) for side in (answer, reference))
-    if as_functions.equal or (mine, theirs) == (answer, reference):
-        return as_functions
-    found = _by_kind(mine, theirs, policy)
-    return found if found.equal else as_functions
-
-
-def _by_kind(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    kinds = {types.kind_of(answer), types.kind_of(reference)}
-    return next(equality for kind, equality in _EQUALITY.items() if kind in kinds)(
-        answer, reference, policy
-    )
-
-
-def _expressions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _expressions(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     named = matrices.same_by_names(answer, reference, policy, compare)
     found = named or same_expression(answer, reference, policy)
     bare = matrices.without_degrees(answer), matrices.without_degrees(reference)
@@ -198,16 +174,16 @@ def _expressions(answer: tree.Node, reference: tree.Node, policy: Policy) -> Com
     return found
 
 
-def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
+def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> MathComparison:
     same = _word(answer) is not None and _word(answer) == _word(reference)
-    return Comparison(same, "text")
+    return MathComparison(same, "text")
 
 
-def _times(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _times(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     """Compare two times of day; beside anything else, 5:10 is a ratio."""
     if isinstance(answer, tree.Clock) and isinstance(reference, tree.Clock):
         same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
-        return Comparison(same, "the time of day")
+        return MathComparison(same, "the time of day")
     return compare(_as_ratio(answer), _as_ratio(reference), policy)
 
 
@@ -228,17 +204,17 @@ def _word(node: tree.Node) -> str | None:
     return None
 
 
-def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     if policy.units != "strict":
-        answer, reference = _both(statements.without_units, answer, reference)
+        answer, reference = both(statements.without_units, answer, reference)
     lettered = (tree.NumberSet, tree.Symbol)  # \mathbf{R} is read as a letter
     if isinstance(answer, lettered) and isinstance(reference, lettered):
-        return Comparison(answer.name == reference.name, "sets of numbers")
+        return MathComparison(answer.name == reference.name, "sets of numbers")
     try:
         same = sets.same_region(*(sets.region(_as_set(side)) for side in (answer, reference)))
     except sets.NoRegionError:
         return _unworked_sets(answer, reference, policy)
-    return Comparison(same, "sets of real numbers")
+    return MathComparison(same, "sets of real numbers")
 
 
 def _as_set(node: tree.Node) -> tree.Node:
@@ -247,7 +223,7 @@ def _as_set(node: tree.Node) -> tree.Node:
     return node if many else tree.Sequence((node,), "⦃", "⦄")
 
 
-def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
+def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
     match answer, reference:
         case (tree.Sequence(), tree.Relation()) | (tree.Relation(), tree.Sequence()) if (
             mine := statements.links(answer)
@@ -258,19 +234,15 @@ def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> C
             return statements.same_relation(answer, reference)
         case tree.Sequence(items, "", "", ","), tree.Relation(sides, ("<" | ">", *_)):
             lettered = all(isinstance(item, tree.Symbol) for item in items)
-            return Comparison(lettered and items == sides, "the order of the chain")
+            return MathComparison(lettered and items == sides, "the order of the chain")
         case tree.SetOperation(one, left, right), tree.SetOperation(other, left2, right2) if (
             one == other
         ):
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
-        case tree.Sequence(), tree.Sequence() if sets.is_region(answer) == sets.is_region(
-            reference
-        ):
-            return _lists(answer, reference, policy)
     return DIFFERENT
 
 
-def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison:
+def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> MathComparison:
     """Relations by their sides; a value or an equation beside an equation solved for y."""
     if not isinstance(reference, tree.Relation):
         return DIFFERENT
@@ -280,14 +252,12 @@ def _relations(answer: tree.Node, reference: tree.Node, _: Policy) -> Comparison
     return statements.same_curve(answer, reference) or found if found.equal is False else found
 
 
-def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> Comparison:
-    for form in (matrices.as_matrix, matrices.vector_beside):
-        if isinstance(answer, tree.Matrix) != isinstance(reference, tree.Matrix):
-            answer, reference = _both(form, answer, reference)
+def _matrices(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
+    answer, reference = map(matrices.as_matrix, (answer, reference))
     return matrices.same_matrices(answer, reference, policy, compare)
 
 
-_EQUALITY: dict[Kind, Callable[[tree.Node, tree.Node, Policy], Comparison]] = {
+_EQUALITY: dict[Kind, Callable[[tree.Node, tree.Node, Policy], MathComparison]] = {
     Kind.SET: _sets,
     Kind.PIECES: partial(sets.same_pieces, compare=compare),
     Kind.TIME: _times,

@@ -6,10 +6,10 @@ or what constants leave free (`y = C_1 e^x + C_2`, an antiderivative).
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, pairwise, permutations, product
 
 from rewardkit.verifiers.math.comparison import statements
 from rewardkit.verifiers.math.comparison.matrices import (
@@ -25,10 +25,9 @@ from rewardkit.verifiers.math.comparison.matrices import (
     with_parts,
 )
 from rewardkit.verifiers.math.comparison.sets import NoRegionError, region
-from rewardkit.verifiers.math.numbers.equality import Comparison, as_rational, same_value
+from rewardkit.verifiers.math.numbers.equality import MathComparison, as_rational, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
-    ZERO,
     Call,
     Constant,
     Matrix,
@@ -90,7 +89,7 @@ class Family:
 
 
 _STEP = "sets of values, points or functions in parameters"
-_SAME, _OTHER = Comparison(True, _STEP), Comparison(False, _STEP)
+_SAME, _OTHER = MathComparison(True, _STEP), MathComparison(False, _STEP)
 _RANGES = {
     "Z": Range(True),
     "N": Range(True, natural=True),
@@ -115,7 +114,7 @@ _RENAMED = frozenset("ABDEK")
 """Letters of free constants where the other side has others in their place."""
 
 
-def same_family(answer: Node, reference: Node) -> Comparison | None:
+def same_family(answer: Node, reference: Node) -> MathComparison | None:
     """Compare two families as sets; None where a side is none, or where that isn't decided."""
     if not (_may_be(answer) or _may_be(reference)) or answer == reference:
         return None
@@ -129,12 +128,11 @@ def same_family(answer: Node, reference: Node) -> Comparison | None:
     mine, theirs = _fitted(mine, theirs), _fitted(theirs, mine)
     if not mine.ranges and not theirs.ranges:
         vectors = _has_vectors(answer) or _has_vectors(reference)
-        free = _free_constants(mine, theirs) or _lines(mine, theirs, vectors)
-        run = Range(whole=not free)
-        free = free or _turns(mine, theirs)
-        if free:
-            mine = replace(mine, ranges=dict.fromkeys(sorted(free[0]), run))
-            theirs = replace(theirs, ranges=dict.fromkeys(sorted(free[1]), run))
+        free, run = _by_habit(mine, theirs, vectors)
+        mine, theirs = (
+            replace(family, ranges=dict.fromkeys(sorted(letters), run))
+            for family, letters in zip((mine, theirs), free, strict=True)
+        )
     named = {type(family.name) for family in (mine, theirs)}
     differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
     return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
@@ -192,7 +190,7 @@ def is_constant(node: Node | None) -> bool:
 
 def _has_vectors(node: Node) -> bool:
     parts = (part for part in nodes(node) if isinstance(part, Sum | Product))
-    inner = itertools.chain.from_iterable(map(children, parts))
+    inner = chain.from_iterable(map(children, parts))
     return any(isinstance(part, Matrix) or as_column(part) for part in inner)
 
 
@@ -210,13 +208,18 @@ def _read(node: Node) -> Family | None:
         return None
     ranges = {letter: run for letter, run in given.items() if run is not None and letter in free}
     points: list[Point] = []
-    for value in itertools.chain.from_iterable(map(statements.both_signs, values)):
+    for value in chain.from_iterable(map(statements.both_signs, values)):
         if isinstance(value, Call) and value.name == "residue":
             first, modulus = map(rational, (value.arguments[0], value.arguments[-1]))
             if first is None or not modulus or len(value.arguments) != 2:
                 return None
             ranges["residue"] = Range(True)
-            value = Sum((Number(first % modulus), Product((Number(modulus), Symbol("residue")))))
+            value = Sum(
+                (
+                    Number(first % modulus),
+                    Product((Number(modulus), Symbol("residue"))),
+                )
+            )
         points.append(coordinates(value) or (value,))
     if not points or len({len(point) for point in points}) > 1:
         return None
@@ -353,20 +356,20 @@ def _fitted(family: Family, other: Family) -> Family:
     return replace(family, ranges=dict.fromkeys(sorted(free), runs[0])) if fits else family
 
 
-def _lines(mine: Family, theirs: Family, vectors: bool) -> list[frozenset[str]]:
-    """The parameters of two lines or planes by habit; none where a letter may be a given one."""
-    free = [mine.symbols, theirs.symbols]
-    line = len(mine.points[0]) > 2 or (vectors and len(mine.points[0]) == 2)
-    return free if line and free[0] | free[1] <= _LINES and len(free[0]) == len(free[1]) else []
-
-
-def _turns(mine: Family, theirs: Family) -> list[frozenset[str]]:
-    """The letters that count turns in two solutions; none where a letter may be a given one."""
-    free = [mine.symbols, theirs.symbols]
+def _by_habit(mine: Family, theirs: Family, vectors: bool) -> tuple[list[frozenset[str]], Range]:
+    """The letters that are parameters though no side says so, and what they run through."""
+    free, size = [mine.symbols, theirs.symbols], len(mine.points[0])
+    if constants := _free_constants(mine, theirs):
+        return constants, Range()
+    line = size > 2 or (vectors and size == 2)
+    if line and free[0] | free[1] <= _LINES and len(free[0]) == len(free[1]):
+        return free, Range()
     names = {side.name.name for side in (mine, theirs) if isinstance(side.name, Symbol)}
     solved = names <= _ANGLES and (bool(names) or free[0] != free[1])
-    steady = all(len(letters) == 1 and letters <= _TURNS for letters in free)
-    return free if solved and steady and len(mine.points[0]) == len(theirs.points[0]) == 1 else []
+    turns = all(len(letters) == 1 and letters <= _TURNS for letters in free)
+    if solved and turns and size == len(theirs.points[0]) == 1:
+        return free, Range(whole=True)
+    return [frozenset()] * 2, Range()
 
 
 def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
@@ -402,7 +405,7 @@ def _beside(other: Family) -> frozenset[str]:
 # Comparing
 
 
-def _compared(mine: Family, theirs: Family) -> Comparison | None:
+def _compared(mine: Family, theirs: Family) -> MathComparison | None:
     kinds = {run.whole for family in (mine, theirs) for run in family.ranges.values()}
     if len(mine.points[0]) != len(theirs.points[0]) or len(kinds) > 1:
         return _OTHER
@@ -410,25 +413,10 @@ def _compared(mine: Family, theirs: Family) -> Comparison | None:
         return _progressions(mine, theirs) or _renamed(mine, theirs)
     if len(mine.points) > 1 or len(theirs.points) > 1:
         return None
-    sides = mine, theirs
-    if any(isinstance(family.points[0][0], Relation) for family in sides):
-        sides = _levels(mine), _levels(theirs)
-    return _affine_sets(*sides) or _renamed(mine, theirs)
+    return _affine_sets(mine, theirs) or _renamed(mine, theirs)
 
 
-def _levels(family: Family) -> Family:
-    """The curves F(x, y) = C as all multiples of F with any number added."""
-    relation = family.points[0][0]
-    sides = relation.sides if isinstance(relation, Relation) else (family.name, relation)
-    form = affine((difference(*(side or ZERO for side in sides[:2])),), family.ranges)
-    if form is None or len(family.ranges) != 1 or len(sides) > 2:
-        return family
-    level = Product((form[0][0], reciprocal(form[1][0][0]), Symbol("C times")))
-    ranges = dict.fromkeys(("C times", "C plus"), Range())
-    return replace(family, points=((Sum((level, Symbol("C plus"))),),), ranges=ranges)
-
-
-def _solves(family: Family, equation: Relation) -> Comparison | None:
+def _solves(family: Family, equation: Relation) -> MathComparison | None:
     """Compare a line or a plane in parameters with its equations in x, y and z."""
     point, names = family.points[0], "xyz"[: len(family.points[0])]
     sides = tuple(side for side in equation.sides if side is not None)
@@ -437,7 +425,7 @@ def _solves(family: Family, equation: Relation) -> Comparison | None:
     equal = {*equation.operators} == {"="} and symbols(equation) <= {*names}
     if whole or len(family.points) > 1 or not equal or family.symbols != {*parameters}:
         return None
-    gaps = [affine((difference(*pair),), names) for pair in itertools.pairwise(sides)]
+    gaps = [affine((difference(*pair),), names) for pair in pairwise(sides)]
     normals = [tuple(step[0] for step in gap[1]) for gap in gaps if gap is not None]
     steps = affine(point, parameters)
     if steps is None or len(normals) < len(gaps) or len(gaps) + len(parameters) != len(point):
@@ -445,11 +433,11 @@ def _solves(family: Family, equation: Relation) -> Comparison | None:
     if dependent(normals) is not False or dependent(steps[1]) is not False:
         return None
     values: dict[Node, Node] = {Symbol(n): part for n, part in zip(names, point, strict=True)}
-    inside = (same_value(*pair).equal for pair in itertools.pairwise(with_parts(sides, values)))
+    inside = (same_value(*pair).equal for pair in pairwise(with_parts(sides, values)))
     return _SAME if all(inside) else _OTHER
 
 
-def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
+def _affine_sets(mine: Family, theirs: Family) -> MathComparison | None:
     """Compare a point plus all real multiples of steps: the same span, and it holds the gap."""
     one, other = (affine(family.points[0], family.ranges) for family in (mine, theirs))
     if one is None or other is None:
@@ -467,18 +455,20 @@ def _affine_sets(mine: Family, theirs: Family) -> Comparison | None:
     return _SAME
 
 
-def _renamed(mine: Family, theirs: Family) -> Comparison:
+def _renamed(mine: Family, theirs: Family) -> MathComparison:
     """Compare by the letters alone, one parameter also shifted and with either sign."""
     if len(mine.ranges) != len(theirs.ranges) or len(mine.points) + len(theirs.points) > 2:
         return _OTHER
-    runs = list(theirs.ranges.values())
+    first, runs = next(iter(mine.ranges.values())), list(theirs.ranges.values())
     shifts = range(-MOST_SHIFT, MOST_SHIFT + 1)
     if len(runs) > 1 or runs[0].low is not None or runs[0].natural:
         shifts = range(1)
-    orders = [
-        o for o in itertools.permutations(mine.ranges) if [mine.ranges[name] for name in o] == runs
-    ]
-    for order, shift, sign in itertools.product(orders, shifts, (1, -1)[: len(shifts)]):
+    orders = [o for o in permutations(mine.ranges) if [mine.ranges[name] for name in o] == runs]
+    if len(runs) == 1 and first.low is not None and runs[0].low is not None:  # k ≥ 1 and k ≥ 0
+        begin, last = first.low - runs[0].low, runs[0].high
+        moved = replace(runs[0], low=first.low, high=None if last is None else last + begin)
+        shifts, orders = range(begin, begin + 1), [tuple(mine.ranges)] * (first == moved)
+    for order, shift, sign in product(orders, shifts, (1, -1)[: len(shifts)]):
         new: dict[Node, Node] = {
             Symbol(one): Sum((Product((whole(sign), Symbol(other))), whole(shift)))
             for one, other in zip(order, theirs.ranges, strict=True)
@@ -492,7 +482,7 @@ def _renamed(mine: Family, theirs: Family) -> Comparison:
 # Progressions
 
 
-def _progressions(mine: Family, theirs: Family) -> Comparison | None:
+def _progressions(mine: Family, theirs: Family) -> MathComparison | None:
     """Compare unions of progressions; None where a side is something else."""
     runs = [*mine.ranges.values(), *theirs.ranges.values()]
     if len(runs) != 2 or any(run.high is not None for run in runs):

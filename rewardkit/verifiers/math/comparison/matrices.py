@@ -12,35 +12,50 @@ from itertools import combinations, combinations_with_replacement, islice, pairw
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.comparison.values import DIFFERENT, Compare, Policy, all_equal
 from rewardkit.verifiers.math.numbers.balls import take_steps
-from rewardkit.verifiers.math.numbers.equality import Comparison, same_value
+from rewardkit.verifiers.math.numbers.equality import MathComparison, same_value
 
 _ACCENTS = (r"\hat", r"\bar", r"\widehat")
 
 
-def as_matrix(node: tree.Node, other: tree.Node) -> tree.Node:
-    """[[1,2],[3,4]] as a matrix, (1,2) as a row or a column beside one; anything else as it is."""
-    if not isinstance(node, tree.Sequence) or not node.items:
+def as_matrix(node: tree.Node) -> tree.Node:
+    """[[1,2],[3,4]] as a matrix; anything else as it is."""
+    if not isinstance(node, tree.Sequence) or node.opening not in ("[", "("):
         return node
     rows = [item.items for item in node.items if isinstance(item, tree.Sequence) and item.opening]
-    if not rows and isinstance(other, tree.Matrix) and node.opening in ("(", "[", "⟨"):
-        column = len(other.rows) > 1 == len(other.rows[0])
-        return tree.Matrix(tuple((item,) for item in node.items) if column else (node.items,))
     even = len(rows) == len(node.items) and len({len(row) for row in rows}) == 1
-    return tree.Matrix(tuple(rows)) if even and node.opening in ("[", "(") else node
+    return tree.Matrix(tuple(rows)) if even else node
 
 
-def as_point(node: tree.Node, other: tree.Node) -> tree.Node:
-    """P(1,2) and "the origin" as the tuple of their coordinates, beside a tuple."""
-    if not isinstance(other, tree.Sequence) or other.opening not in ("(", "⟨"):
-        return node
+def as_tuple(node: tree.Node, other: tree.Node) -> tree.Node:
+    """P(1,2), i + 2j, a row, a column and "the origin" as a tuple, beside a tuple or a vector."""
+    match other:
+        case tree.Sequence(items, "(" | "⟨" | "[" as opening):
+            size, plain = len(items), opening == "["
+        case tree.Matrix() if 1 in _shape(other) and not isinstance(node, tree.Matrix):
+            size, plain = max(_shape(other)), False
+        case _:
+            return node
+    found: tuple[tree.Node, ...] = ()
     match node:
-        case tree.Call(name, (_, _, *_) as coordinates) if len(name) == 3 and name[0].isupper():
-            return tree.Sequence(tuple(coordinates), "(", ")")
+        case tree.Matrix() if 1 in _shape(node):
+            found = sum(node.rows, ())
+        case tree.Sequence(cells, "[") if isinstance(other, tree.Matrix) and node == as_matrix(
+            node
+        ):
+            found = cells
+        case _ if plain:
+            return node
+        case tree.Call(name, (_, _, *_) as arguments) if len(name) == 3 and name[0].isupper():
+            found = arguments
         case tree.Text("origin"):
-            return tree.Sequence((tree.ZERO,) * len(other.items), "(", ")")
-        case tree.Product((tree.Symbol(name), tree.Sequence((_, _, *_), "(", ")", _) as point)):
-            return point if len(name.partition("_")[0]) == 1 and name.isupper() else node
-    return node
+            found = (tree.ZERO,) * size
+        case tree.Product((tree.Symbol(name), tree.Sequence((_, _, *_) as items, "("))) if (
+            len(name.partition("_")[0]) == 1 and name.isupper()
+        ):
+            found = items
+        case tree.Sum() | tree.Product() | tree.Symbol() | tree.Call("transpose"):
+            return as_vector(node, size)
+    return tree.Sequence(found, "(", ")") if found else node
 
 
 def coordinates(node: tree.Node) -> tuple[tree.Node, ...]:
@@ -74,16 +89,6 @@ def as_vector(node: tree.Node, size: int) -> tree.Node:
     if found is None or same_value(found[0][0], tree.ZERO).equal is not True:
         return node
     return tree.Sequence(tuple(step for (step,) in found[1]), "(", ")")
-
-
-def vector_beside(node: tree.Node, other: tree.Node) -> tree.Node:
-    """i + 2j + 3k as a tuple, a row or a column beside one; anything else as it is."""
-    if isinstance(other, tree.Matrix) and 1 in _shape(other):
-        return as_matrix(as_vector(node, max(_shape(other))), other)
-    beside = isinstance(other, tree.Sequence) and other.opening in ("(", "⟨")
-    if beside and isinstance(node, (tree.Sum, tree.Product, tree.Symbol)):
-        return as_vector(node, len(tree.children(other)))
-    return node
 
 
 def _axis(node: tree.Node, letter: str) -> tree.Node | None:
@@ -210,7 +215,7 @@ def _matrix_product(one: tree.Matrix, other: tree.Matrix) -> tree.Matrix:
 
 def same_by_names(
     answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
-) -> Comparison | None:
+) -> MathComparison | None:
     """Compare products of matrices by name, such as P^{-1}AP, which don't commute; else None."""
     parts = [*tree.nodes(answer), *tree.nodes(reference)]
     if not any(map(is_of_matrix, parts)):
@@ -254,16 +259,16 @@ def _in_numbers(node: tree.Node) -> tree.Node | None:
 
 def same_matrices(
     answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
-) -> Comparison:
+) -> MathComparison:
     """Compare matrices cell by cell, after working out what can be."""
     try:
         mine, theirs = worked_out(answer), worked_out(reference)
     except NoMatrixError:
-        return Comparison(False, "matrices that don't fit")
+        return MathComparison(False, "matrices that don't fit")
     if not (isinstance(mine, tree.Matrix) and isinstance(theirs, tree.Matrix)):
         return DIFFERENT
     if _shape(mine) != _shape(theirs):
-        return Comparison(False, "matrices of different shapes")
+        return MathComparison(False, "matrices of different shapes")
     cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
     return all_equal([compare(one, other, policy) for one, other in cells])
 
@@ -294,7 +299,7 @@ def at(point: Point, values: dict[str, int]) -> Point:
 
 
 def _without_zeros(node: tree.Node) -> tree.Node:
-    """The tree without terms that are 0 times something."""
+    """The tree without terms that are 0 times something, which would cost steps."""
     node = tree.mapped(node, _without_zeros)
     match node:
         case tree.Product(factors) if tree.ZERO in factors:

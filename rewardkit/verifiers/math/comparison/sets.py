@@ -22,7 +22,7 @@ from rewardkit.verifiers.math.comparison.values import (
     all_equal,
     same_in_any_order,
 )
-from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import MathComparison, compare_size, same_value
 
 INFINITY = tree.Constant("∞")
 MINUS_INFINITY = tree.Product((tree.MINUS_ONE, INFINITY))
@@ -259,38 +259,37 @@ def is_piecewise(node: tree.Node) -> bool:
 
 def same_pieces(
     answer: tree.Node, reference: tree.Node, policy: Policy, compare: Compare
-) -> Comparison:
-    """Whether each piece has a partner of the same value where the same condition holds."""
-    for node, other in ((answer, reference), (reference, answer)):
-        if not is_piecewise(other):
-            return _same_everywhere(node, other)
+) -> MathComparison:
+    """Whether both hold for the same numbers, and have the same value wherever two pieces meet.
 
-    def same_piece(mine: tuple[tree.Node, Place], theirs: tuple[tree.Node, Place]) -> Comparison:
-        one, other = mine[1], theirs[1]
-        same = one == other
-        if isinstance(one, Region) and isinstance(other, Region):
-            same = same_region(one, other) is True
-        return compare(mine[0], theirs[0], policy) if same else DIFFERENT
-
-    return same_in_any_order(_pieces(answer), _pieces(reference), same_piece, "pieces")
-
-
-def _same_everywhere(node: tree.Node, other: tree.Node) -> Comparison:
-    """Compare pieces that cover the real numbers with one expression, such as |x|, on each."""
-    pieces = _pieces(node)
+    An expression such as |x| is one piece for all numbers.
+    """
+    mine, theirs = _pieces(answer), _pieces(reference)
+    places = [[place for _, place in side if isinstance(place, Region)] for side in (mine, theirs)]
+    if [len(side) for side in places] != [len(mine), len(theirs)]:
+        return same_in_any_order(
+            mine,
+            theirs,
+            lambda one, two: compare(one[0], two[0], policy) if one[1] == two[1] else DIFFERENT,
+            "pieces",
+        )
     try:
-        covered = union([place for _, place in pieces if isinstance(place, Region)])
+        if not same_region(*map(union, places)):
+            return MathComparison(False, "pieces for different numbers")
+        shared = [
+            (one, two, intersection([here, there]))
+            for (one, _), here in zip(mine, places[0], strict=True)
+            for (two, _), there in zip(theirs, places[1], strict=True)
+        ]
     except NoRegionError:
-        return DIFFERENT
-    if replace(covered, variable=None) != ALL or tree.symbols(other) != {covered.variable}:
         return DIFFERENT
     return all_equal(
         [
-            same_value(tree.with_symbols(value, change), tree.with_symbols(other, change))
-            for value, place in pieces
-            if isinstance(place, Region)
+            same_value(*(tree.substituted(side, {x: value}) for side in (one, two)))
+            for one, two, place in shared
+            for x in [tree.Symbol(place.variable or "x")]
             for ends in _intervals(place)
-            for change in _substitutions(*ends)
+            for value in _values_between(x, *ends)
         ]
     )
 
@@ -301,24 +300,27 @@ def _intervals(found: Region) -> Iterator[tuple[Cut | None, Cut | None]]:
     return zip_longest(cuts, cuts)
 
 
-def _substitutions(low: Cut | None, high: Cut | None) -> list[Callable[[tree.Symbol], tree.Node]]:
+def _values_between(x: tree.Symbol, low: Cut | None, high: Cut | None) -> list[tree.Node]:
     """What to put in place of x so that all real x give the whole interval; and its own ends."""
-
-    def inside(x: tree.Symbol) -> tree.Node:
-        square = tree.Product((x, x))
-        if low is None:
-            return x if high is None else tree.difference(high[0], square)
-        if high is not None:
-            part = tree.reciprocal(tree.Sum((tree.ONE, square)))
-            square = tree.Product((tree.difference(high[0], low[0]), part))
-        return tree.Sum((low[0], square))
-
-    ends = [end[0] for end, above in ((low, False), (high, True)) if end and end[1] == above]
-    return [inside, *(lambda _, end=end: end for end in ends)]
+    inside: tree.Node = x
+    square = tree.Product((x, x))
+    if low is not None and high is not None:
+        part = tree.reciprocal(tree.Sum((tree.ONE, square)))
+        square = tree.Product((tree.difference(high[0], low[0]), part))
+    if low is not None:
+        inside = tree.Sum((low[0], square))
+    elif high is not None:
+        inside = tree.difference(high[0], square)
+    return [
+        inside,
+        *(end[0] for end, above in ((low, False), (high, True)) if end and end[1] == above),
+    ]
 
 
 def _pieces(node: tree.Node) -> list[tuple[tree.Node, Place]]:
     """Values and where they hold, `otherwise` as what the other conditions leave."""
+    if not is_piecewise(node):
+        return [(node, ALL)]
     rows = [row.items for row in tree.children(node) if isinstance(row, tree.Sequence)]
     conditions = [_region_or_node(condition) for _, condition in rows if not _is_rest(condition)]
     regions = [place for place in conditions if isinstance(place, Region)]
@@ -346,7 +348,7 @@ MOST_LETTERS = 10
 _COMPLEMENTS = ("\\overline", "\\bar", "'")
 
 
-def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
+def same_formula(answer: tree.Node, reference: tree.Node) -> MathComparison | None:
     """Compare two formulas row by row; None unless both are some, and one has an operator."""
     if not (is_formula(answer) or is_formula(reference)):
         return None
@@ -362,7 +364,7 @@ def same_formula(answer: tree.Node, reference: tree.Node) -> Comparison | None:
         same = _table(answer, columns) == _table(reference, columns)
     except NoRegionError:
         return None
-    return Comparison(same, "truth tables")
+    return MathComparison(same, "truth tables")
 
 
 def is_formula(node: tree.Node) -> bool:

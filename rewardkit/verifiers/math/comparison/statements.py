@@ -9,10 +9,12 @@ from itertools import chain, pairwise
 
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.sets import FLIPPED
-from rewardkit.verifiers.math.comparison.values import canonical, in_radians, same_in_any_order
+from rewardkit.verifiers.math.comparison.values import in_one_order, in_radians, same_in_any_order
 from rewardkit.verifiers.math.lexicon import CROSSES
-from rewardkit.verifiers.math.numbers.equality import Comparison, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import MathComparison, compare_size, same_value
+from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
     ONE,
     ZERO,
     Call,
@@ -79,7 +81,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
     name, *values = sides
     value = values[-1]
     worked_out = len(values) > 1 and not any(map(symbols, values))  # x + y = 30 + 42 = 72
-    named = names_value(name) or names_matrix(name, value) or (_is_term(name, value))
+    term = not symbols(value) and _is_term(name)
+    named = term or names_value(name) or names_matrix(name, value)
     if _occurs(name, value) or not (named or worked_out):
         return (UNNAMED, value) if _is_identity(sides) else None
     if not symbols(value):
@@ -95,7 +98,14 @@ def _free(node: Node) -> frozenset[str]:
 
 
 def _all_same(values: list[Node]) -> bool:
-    return all(same_value(one, other).equal is not False for one, other in pairwise(values))
+    return all(map(_may_be_same, values, values[1:]))
+
+
+def _may_be_same(one: Node, other: Node) -> bool:
+    match other, rational(one):
+        case Call("residue", (Number(least), Number(modulus))), Fraction() as value if modulus:
+            return (value - least) % modulus == 0
+    return same_value(one, other).equal is not False
 
 
 def _is_identity(sides: list[Node]) -> bool:
@@ -124,20 +134,16 @@ def _is_other_derivative(node: Node, value: Node) -> bool:
     return False
 
 
-def plain_vectors(node: Node) -> Node:
-    """The tree with the product of two vectors and the length of a vector as those of numbers."""
-    if {"norm", "dot()"}.isdisjoint(calls(node)):
+def plain_lengths(node: Node) -> Node:
+    """The tree with the length of a vector as that of a number."""
+    if "norm" not in calls(node):
         return node
-
-    def plain(part: Node) -> Node | None:
-        match part:
-            case Call("dot()", factors):
-                return Product(tuple(map(plain_vectors, factors)))
-            case Call("norm", (inner,)):
-                return Call("abs", (plain_vectors(inner),))
-        return None
-
-    return replaced(node, plain)
+    return replaced(
+        node,
+        lambda part: (
+            Call("abs", part.arguments) if isinstance(part, Call) and part.name == "norm" else None
+        ),
+    )
 
 
 def names_value(node: Node) -> bool:
@@ -165,40 +171,34 @@ TERMS = frozenset(("norm", "dot()", "arg", "Re", "Im", *_WORKED_OUT, *TRIGONOMET
 """Functions whose value is a quantity, and no condition on their letters."""
 
 
-def _is_term(node: Node, value: Node) -> bool:
-    r"""Whether it is a quantity as a whole, and its value a number: sin A, |z|, AC + CB, V_1/V_2.
+def _is_term(node: Node, *, part: bool = False) -> bool:
+    r"""Whether it is a quantity as a whole: sin A, |z|, AC + CB, V_1/V_2, but not x + y or |t|.
 
-    An equation for its letters isn't: x + y = 5, |t| = 5.
+    `part`: of a sum. AB^2 alone is not one, because AB is what is looked for.
     """
-    if symbols(value):
-        return False
-    match node:
-        case Call("abs", (inner,)):
-            return any(isinstance(part, Symbol) and is_object(part) for part in nodes(inner))
-        case Call(name, arguments):
-            return name in TERMS and any(map(symbols, arguments))
-        case Product((Symbol(), Power(Symbol(), Number(exponent)))):
-            return exponent == -1
-        case Sum(parts) | Product(parts):
-            return all(map(_is_part_of_term, parts))
-        case Power(base, Number()):
-            return _is_part_of_term(base)
-    return False
-
-
-def _is_part_of_term(node: Node) -> bool:
     match node:
         case Symbol():
             return is_object(node)
-        case Call(name, _):
-            return name in (*TERMS, "abs") or name.endswith("()")
-        case Product((Number(value), inner)) if value == -1:
-            return _is_part_of_term(inner)
-        case Sum(parts) | Product(parts):
-            return all(map(_is_part_of_term, parts))
+        case Call("abs", (inner,)):
+            return any(isinstance(leaf, Symbol) and is_object(leaf) for leaf in nodes(inner))
+        case Call(name, arguments):
+            term = name in TERMS and any(map(symbols, arguments))
+            return term or (name.endswith("()") and name not in CROSSES.values())
+        case Product((Symbol(), Power(Symbol(), exponent))) if not part:
+            return exponent == MINUS_ONE
+        case Sum(parts):
+            return all(_is_term(_without_sign(term), part=True) for term in parts)
+        case Product(parts):
+            return all(map(_is_term, parts))
         case Power(base, Number()):
-            return _is_part_of_term(base)
+            return _is_term(base)
     return False
+
+
+def _without_sign(node: Node) -> Node:
+    if isinstance(node, Product) and node.factors[0] == MINUS_ONE:
+        return Product(node.factors[1:])
+    return node
 
 
 def is_object(symbol: Symbol) -> bool:
@@ -218,11 +218,11 @@ def names_matrix(name: Node, value: Node) -> bool:
 def _points(node: Node) -> bool:
     """Whether it names points, as AB or ABC does, or is a quotient of such names."""
     match node:
-        case Product((one, Power(other, Number(exponent)))) if exponent == -1:
+        case Product((one, Power(other, exponent))) if exponent == MINUS_ONE:
             return _points(one) and _points(other)
-    if not isinstance(node, Product) or len(node.factors) < 2:
-        return False
-    return all(isinstance(part, Symbol) and part.name.isupper() for part in node.factors)
+        case Product((_, _, *_) as factors):
+            return all(isinstance(part, Symbol) and part.name.isupper() for part in factors)
+    return False
 
 
 def _occurs(name: Node, value: Node) -> bool:
@@ -328,17 +328,10 @@ def _signed(node: Node, upper: bool) -> Node:
     return mapped(node, lambda below: _signed(below, upper))
 
 
-FACTORS_BY_HABIT = frozenset(("h", "P"))
-"""Letters that mostly are factors where they stand before brackets."""
-
-
-def calls_unknown(node: Node) -> bool:
-    """Whether a function by a letter occurs."""
-    return any(name.endswith("()") for name in calls(node))
-
-
 def as_factors(answer: Node, reference: Node) -> tuple[Node, Node]:
     """Both trees with a letter before brackets as a factor if the letter also occurs alone."""
+    if not any(name.endswith("()") for name in calls(answer) | calls(reference)):
+        return answer, reference
     answer, reference = as_products(answer, reference)
     alone = symbols(answer) | symbols(reference)
     return multiplied(answer, alone), multiplied(reference, alone)
@@ -365,26 +358,28 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
 _STEP = "proportional equations"
 
 
-def same_relation(one: Relation, other: Relation) -> Comparison:
+def same_relation(one: Relation, other: Relation) -> MathComparison:
     """Compare relations with one sign each by their left minus their right sides."""
     if len(one.operators) > 1 < len(other.operators):
         return same_in_any_order(links(one), links(other), same_relation, "links of the chain")
     mine, theirs = _normal(one), _normal(other)
     if mine is None or theirs is None or mine[0] != theirs[0]:
-        return Comparison(False, "different relations")
+        return MathComparison(False, "different relations")
     left, right = mine[1], theirs[1]
     if not symbols(left) or not symbols(right):
-        return Comparison(canonical(left) == canonical(right), "relations without a variable")
+        return MathComparison(
+            in_one_order(left) == in_one_order(right), "relations without a variable"
+        )
     for side in (left, right):
         identity = same_value(side, ZERO).equal
         if identity is not False:
-            return Comparison(None if identity is None else False, "an identity states nothing")
+            return MathComparison(None if identity is None else False, "an identity states nothing")
     cross = Product((left, _primed(right))), Product((right, _primed(left)))
     found = same_value(*cross)
     if found.equal and mine[0] not in "=≠":
         positive = compare_size(_filled(Product((left, right))), ZERO)
-        return Comparison(None if positive is None else positive > 0, _STEP)
-    return Comparison(found.equal, _STEP)
+        return MathComparison(None if positive is None else positive > 0, _STEP)
+    return MathComparison(found.equal, _STEP)
 
 
 def as_one_equation(node: Node, other: Node) -> Node:
@@ -408,12 +403,12 @@ _DEPENDENT = ("y", "r", "rho")
 """The variables for which a curve is solved by habit."""
 
 
-def same_curve(answer: Node, reference: Relation) -> Comparison | None:
+def same_curve(answer: Node, reference: Relation) -> MathComparison | None:
     """Compare with both sides solved for y, r or ρ; None where they can't be."""
     for name in _DEPENDENT:
         mine, theirs = _solved(answer, name), _solved(reference, name)
         if mine is not None and theirs is not None and symbols(mine) <= symbols(reference):
-            return Comparison(same_value(mine, theirs).equal, f"the equation solved for {name}")
+            return MathComparison(same_value(mine, theirs).equal, f"the equation solved for {name}")
     return None
 
 
@@ -461,7 +456,7 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
     if operator == "∝":
         return f"{left} ∝", right
     if operator in "=≠":
-        left, right = sorted((left, right), key=lambda side: repr(canonical(side)))
+        left, right = sorted((left, right), key=lambda side: repr(in_one_order(side)))
     if operator in ">≥":
         operator, left, right = FLIPPED[operator], right, left
     return operator, difference(left, right)

@@ -7,10 +7,9 @@ number is wanted, i + 2j is a tuple where a tuple is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import chain, product
+from itertools import chain
 
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.families import is_family, written_out
@@ -27,11 +26,10 @@ from rewardkit.verifiers.math.comparison.statements import (
     both_signs,
     calls,
     definition,
-    names_matrix,
     names_value,
-    plain_vectors,
+    plain_lengths,
 )
-from rewardkit.verifiers.math.comparison.values import canonical
+from rewardkit.verifiers.math.comparison.values import both, in_one_order
 from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import compare_size
 from rewardkit.verifiers.math.tree import (
@@ -113,16 +111,6 @@ _KINDS: dict[type[Node], Kind] = {
 }
 
 
-_LISTS = (Kind.LIST, Kind.TUPLE, Kind.NAMED, Kind.SET, Kind.MATRIX)
-_ALONE = (*_LISTS, Kind.RELATION, Kind.TEXT)
-
-
-def are_apart(mine: Kind, theirs: Kind) -> bool:
-    """Whether an answer of one type is never read as the other."""
-    lists = mine in _LISTS and theirs in _LISTS
-    return mine != theirs and not lists and (mine in _ALONE or theirs in _ALONE)
-
-
 def read_type(reference: Node) -> Type:
     """The type of a reference."""
     if is_formula(reference):
@@ -156,12 +144,9 @@ def kind_of(node: Node) -> Kind:
 # The form of one side
 
 
-def own_form(node: Node, *, apart: bool = False) -> Node:
-    """The side with ± written out, without a rounded value, and with one list in place of names.
-
-    `apart`: ± of several coordinates are independent.
-    """
-    node = _expanded(_before_rounding(node), apart=apart)
+def own_form(node: Node) -> Node:
+    """The side with ± written out, without a rounded value, and with one list in place of names."""
+    node = _expanded(_before_rounding(node))
     match node:
         case Relation((name, Sequence(_, "⦃") as members), ("∈",)) if name and names_value(name):
             return members
@@ -194,24 +179,15 @@ def _before_rounding(node: Node) -> Node:
     return node
 
 
-def _expanded(node: Node, *, apart: bool) -> Node:
+def _expanded(node: Node) -> Node:
     if not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return node
     if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
         items = [signed for item in node.items for signed in both_signs(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
-    both = _points_with_signs(node) if apart else both_signs(node)
+    signed = both_signs(node)
     joint = "and" if isinstance(node, Relation) and "≠" in node.operators else "or"
-    return Sequence(both, joint=joint) if len(both) > 1 else node
-
-
-def _points_with_signs(node: Node) -> tuple[Node, ...]:
-    """All four points of (±1, ±2), but two of (±1, ∓2)."""
-    signs = [part.upper for part in nodes(node) if isinstance(part, PlusMinus)]
-    if not isinstance(node, Sequence) or len(signs) >= MOST_SIGNS.bit_length() or not all(signs):
-        return both_signs(node)
-    points = product(*map(both_signs, node.items))
-    return tuple(replace(node, items=point) for point in points)
+    return Sequence(signed, joint=joint) if len(signed) > 1 else node
 
 
 # An answer as a type
@@ -220,19 +196,13 @@ def _points_with_signs(node: Node) -> tuple[Node, ...]:
 def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
     """The answer read as the reference's type, and what it is compared with."""
     answer, reference = written_out(answer), written_out(reference)
-    apart = _is_long_list(reference), _is_long_list(answer)
-    answer, reference = own_form(answer, apart=apart[0]), own_form(reference, apart=apart[1])
-    answer, reference = _spread(answer, reference), _spread(reference, answer)
-    lists = isinstance(answer, Sequence), isinstance(reference, Sequence)
-    answer = _each_equal(answer) if lists[1] else answer
-    reference = _each_equal(reference) if lists[0] else reference
-    answer, reference = _primed(answer, reference), _primed(reference, answer)
-    answer, reference = _complex(answer, reference), _complex(reference, answer)
-    answer, reference = _values(answer, _approximated(reference, answer))
-    answer = _approximated(answer, reference)
-    answer, reference = plain_vectors(answer), plain_vectors(reference)
+    answer, reference = own_form(answer), own_form(reference)
+    for form in (_each_named, _primed, _complex, _approximated):
+        answer, reference = both(form, answer, reference)
+    answer, reference = map(plain_lengths, _values(answer, reference))
     answer, reference = _range(answer, reference), _range(reference, answer, given=True)
-    return matrices.as_point(answer, reference), matrices.as_point(reference, answer)
+    answer, reference = both(matrices.as_tuple, answer, reference)
+    return both(matrices.as_tuple, answer, reference)
 
 
 def _range(node: Node, other: Node, *, given: bool = False) -> Node:
@@ -250,28 +220,36 @@ def _range(node: Node, other: Node, *, given: bool = False) -> Node:
 
 def _has_range(node: Node) -> bool:
     """Whether it is a term of several letters or a function, for whose letter nothing is solved."""
-    if len(symbols(node)) > 1:
-        return True
     match node:
         case Call("abs", (Symbol(name),)):
             return name in COMPLEX
-        case Call(name, _):
-            return name in TERMS or name.endswith("()")
-    return False
+        case Call(name, _) if name in TERMS or name.endswith("()"):
+            return True
+    return len(symbols(node)) > 1
 
 
-def _spread(node: Node, other: Node) -> Node:
-    """x = 1, y = 2 for (x, y) = (1, 2), beside a list of names and values."""
+def _each_named(node: Node, other: Node) -> Node:
+    """x = 1, y = 2 for (x, y) = (1, 2), beside named values; x = 0, y = 0 for x = y = 0."""
     match node:
         case Relation((Sequence(names, "("), Sequence(values, "(")), ("=",)):
             if len(names) == len(values) and assigned(other):
                 pairs = zip(names, values, strict=True)
                 return Sequence(tuple(Relation(pair, ("=",)) for pair in pairs))
+        case Relation() if isinstance(other, Sequence):
+            each = _each(node)
+            return Sequence(each) if len(each) > 1 else node
+        case Sequence(items, "") if isinstance(other, Sequence) and len(items) > 1:
+            return Sequence(tuple(chain.from_iterable(map(_each, items))), joint=node.joint)
     return node
 
 
-def _is_long_list(node: Node) -> bool:
-    return isinstance(node, Sequence) and node.opening in ("", "⦃") and len(node.items) > 2
+def _each(node: Node) -> tuple[Node, ...]:
+    """x = 0 and y = 0 of `x = y = 0`; any other node alone."""
+    if isinstance(node, Relation) and {*node.operators} == {"="}:
+        *names, value = node.sides
+        if value and not symbols(value) and all(isinstance(name, Symbol) for name in names):
+            return tuple(Relation((name, value), ("=",)) for name in names)
+    return (node,)
 
 
 def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
@@ -279,35 +257,35 @@ def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
 
     Names that differ stay, so that relations are compared: P(A) = 1/3 isn't P(B) = 1/3.
     """
-    answer, reference = _member(answer, reference), _member(reference, answer)
+    answer, reference = both(_member, answer, reference)
     mine, theirs = definition(answer), definition(reference)
-    mine = _in_order_of(theirs, mine) if mine and theirs else mine
-    equations = [
-        isinstance(side, Relation) and side.operators == ("=",) for side in (answer, reference)
-    ]
+    if mine and theirs:
+        mine = _in_order_of(theirs, mine)
+        return (mine[1], theirs[1]) if _same_name(mine, theirs) else (answer, reference)
     if mine is None and theirs is None:
-        return _of_letters(answer, reference), _of_letters(reference, answer)
-    if mine is None or theirs is None:
-        other_equation = equations[1] if theirs is None else equations[0]
-        if other_equation:
-            return answer, reference
-        return mine[1] if mine else answer, theirs[1] if theirs else reference
-    return (mine[1], theirs[1]) if _same_name(mine, theirs) else (answer, reference)
+        return both(_of_letters, answer, reference)
+    other = reference if theirs is None else answer
+    if isinstance(other, Relation) and other.operators == ("=",):
+        return answer, reference
+    return mine[1] if mine else answer, theirs[1] if theirs else reference
 
 
 def _member(node: Node, other: Node) -> Node:
-    if isinstance(node, Sequence) and len(node.items) == 1 and node.opening == "⦃":
-        member = node.items[0]
-        if isinstance(other, Sequence):
+    match node:
+        case Sequence((member,), "⦃") if isinstance(other, Sequence):
             return member if isinstance(member, Sequence) and other.opening == "(" else node
-        return node if is_region(other) else member
+        case Sequence((member,), "⦃") if not is_region(other):
+            return member
     return node
 
 
 def _in_order_of(reference: Named, answer: Named) -> Named:
     """(a, b) = (2, 3) for (b, a) = (3, 2), where the reference is (a, b) = …"""
     match reference[0], answer:
-        case Sequence(names, "("), (Sequence(own, "("), Sequence(values, "(") as point):
+        case Sequence(names, "("), (
+            Sequence(own, "("),
+            Sequence(values, "(") as point,
+        ):
             if {*names} == {*own} and len(names) == len({*own}) == len(values):
                 value = dict(zip(own, values, strict=True))
                 items = tuple(value[name] for name in names)
@@ -332,23 +310,15 @@ def _same_name(mine: Named, theirs: Named) -> bool:
     (one, _), (other, _) = mine, theirs
     if len({_order(one), _order(other), None}) > 2:
         return False
-    if UNNAMED in (one, other) or canonical(one) == canonical(other):
+    if UNNAMED in (one, other) or in_one_order(one) == in_one_order(other):
         return True
-    if names_matrix(*mine) or names_matrix(*theirs):
-        return False
     points = _points_of(one), _points_of(other)
     if all(points) and points[0] != points[1]:  # the areas S_{ABC} and [ABD]
         return False
     match one, other:
-        case Call(), Call() if one.name == other.name:
-            same_count = len(one.arguments) == len(other.arguments)
-            return same_count and is_of_letters(one) and is_of_letters(other)
-        case Text(words), Text(others):  # Area and Area(ABC)
-            return f"{others} (".startswith(f"{words} (") or f"{words} (".startswith(f"{others} (")
         case (Text(words), Call(name, _)) | (Call(name, _), Text(words)) if "(" in words:
             return words[:1] == name[:1].lower()  # Pr(A) and P(A), but not Var(X) and E(X)
-    simple = names_value(one) and names_value(other)
-    return simple and type(one) is not type(other)
+    return type(one) is not type(other) and names_value(one) and names_value(other)
 
 
 def _points_of(name: Node) -> frozenset[str]:
@@ -377,62 +347,42 @@ def _approximated(node: Node, reference: Node) -> Node:
     return node
 
 
-def _each_equal(node: Node) -> Node:
-    """`x = 0, y = 0` for `x = y = 0`."""
-    if isinstance(node, Sequence) and not node.opening and len(node.items) > 1:
-        return Sequence(tuple(chain.from_iterable(map(_each, node.items))), joint=node.joint)
-    values = _each(node)
-    return Sequence(values) if len(values) > 1 else node
-
-
-def _each(node: Node) -> tuple[Node, ...]:
-    """x = 0 and y = 0 of `x = y = 0`; any other node alone."""
-    if isinstance(node, Relation) and {*node.operators} == {"="}:
-        *names, value = node.sides
-        if value and not symbols(value) and all(isinstance(name, Symbol) for name in names):
-            return tuple(Relation((name, value), ("=",)) for name in names)
-    return (node,)
-
-
 # The letters of the reference
 
 
 def in_letters_of(answer: Node, reference: Node) -> Node:
-    """f(x) = 2x for f(t) = 2t, y'' for d^2y/dx^2, in the letters of the reference."""
-    theirs = {call.name: (call.arguments, name) for _, call, name, _ in _functions(reference)}
-    if isinstance(reference, Relation) and not theirs:
-        return _with_arguments_of(answer, reference)
+    """f(x) = 2x for f(t) = 2t, c_n = n for c_k = k, in the letters of the reference."""
+    theirs = _functions(reference)
     new: dict[Node, Node] = {}
-    for item, call, own, value in _functions(answer) if theirs else ():
-        variables, name = theirs.get(call.name, (call.arguments, own))
-        if len(variables) == len(call.arguments) and call.arguments != variables:
-            renamed = substituted(value, dict(zip(call.arguments, variables, strict=True)))
-            new[item] = Relation((name, renamed), ("=",))
+    for item in _items(answer) if theirs else ():
+        letters: dict[Node, Node] = {}
+        for name, (term, mine) in _functions(item).items():
+            wanted, variables = theirs.get(name, (term, mine))
+            if len(mine) == len(variables) and mine != variables:
+                letters |= {**dict(zip(mine, variables, strict=True)), term: wanted}
+        if letters:
+            new[item] = substituted(item, letters)
     return substituted(answer, new) if new else answer
 
 
-def _with_arguments_of(answer: Node, reference: Node) -> Node:
-    """f(x) > 0 for f(t) > 0, in the letter of the reference."""
-    functions = [
-        [part for part in nodes(side) if isinstance(part, Call) and is_of_letters(part)]
-        for side in (reference, answer)
-    ]
-    theirs, mine = ({call.name: call.arguments for call in side} for side in functions)
-    new: dict[Node, Node] = {}
-    for name in theirs.keys() & mine.keys():
-        if len(theirs[name]) == len(mine[name]):
-            new |= zip(mine[name], theirs[name], strict=True)
-    return substituted(answer, new) if new else answer
+def _items(node: Node) -> tuple[Node, ...]:
+    return node.items if isinstance(node, Sequence) else (node,)
 
 
-def _functions(node: Node) -> Iterator[tuple[Node, Call, Node, Node]]:
-    """Each definition of a function or, as c(n) for `c_n = 2n`, a sequence; its name and value."""
-    for item in node.items if isinstance(node, Sequence) else (node,):
+def _functions(node: Node) -> dict[str, tuple[Node, tuple[Node, ...]]]:
+    """The terms such as f(x) or, in `c_n = 2n`, c_n of statements by name, and their letters."""
+    found: dict[str, tuple[Node, tuple[Node, ...]]] = {}
+    for item in _items(node):
+        if not isinstance(item, Relation):
+            continue
+        for part in nodes(item):
+            if isinstance(part, Call) and is_of_letters(part):
+                found[part.name] = part, part.arguments
         name, value = definition(item) or (None, ZERO)
         stem, _, index = name.name.partition("_") if isinstance(name, Symbol) else ("", "", "")
-        call = Call(f"{stem}()", (Symbol(index),)) if index in symbols(value) else name
-        if name and isinstance(call, Call) and is_of_letters(call):
-            yield item, call, name, value
+        if name and index in symbols(value):
+            found[f"{stem}_"] = name, (Symbol(index),)
+    return found
 
 
 def is_of_letters(call: Call) -> bool:

@@ -12,7 +12,12 @@ from typing import Literal, TypeVar
 
 from rewardkit.verifiers.math.lexicon import RADIANS, UNITLESS, known_unit, unit_table
 from rewardkit.verifiers.math.numbers.balls import take_steps
-from rewardkit.verifiers.math.numbers.equality import NO_VALUE, Comparison, compare_size, same_value
+from rewardkit.verifiers.math.numbers.equality import (
+    NO_VALUE,
+    MathComparison,
+    compare_size,
+    same_value,
+)
 from rewardkit.verifiers.math.numbers.exact import rational, same_modulo, same_rational_function
 from rewardkit.verifiers.math.tree import (
     MINUS_ONE,
@@ -51,7 +56,7 @@ class Policy:
     rounding: Rounding = "exact"
 
 
-Compare = Callable[[Node, Node, Policy], Comparison]
+Compare = Callable[[Node, Node, Policy], MathComparison]
 """Compares the parts of two answers, as `compare` does."""
 
 LARGEST_FACTORIAL = 200_000
@@ -60,34 +65,34 @@ LARGEST_FACTORIAL = 200_000
 FACTORIAL_STEPS = 1_500
 """Steps that one of them takes."""
 
-DIFFERENT = Comparison(False, "different kinds of answer")
+DIFFERENT = MathComparison(False, "different kinds of answer")
 
 
-def same_expression(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def same_expression(answer: Node, reference: Node, policy: Policy) -> MathComparison:
     """Compare two expressions by value, within the tolerance."""
     if _is_residue(answer) or _is_residue(reference):
         return _residues(answer, reference)
     found = same_value(answer, reference)
     if found.equal is False and policy.rounding == "reference" and rounds_to(answer, reference):
-        return Comparison(True, "rounding to the reference's digits")
+        return MathComparison(True, "rounding to the reference's digits")
     if found.equal is False and policy.tolerance != 0 and not symbols(answer):
         limit = _limit(answer, reference, policy.tolerance)
         if limit is not None:
             gap = Call("abs", (difference(answer, reference),))
             near = compare_size(gap, limit)
-            return Comparison(near is not None and near <= 0, "the tolerance")
-    if found.equal is None and canonical(answer) == canonical(reference):
-        return Comparison(True, "the same reading up to order")
+            return MathComparison(near is not None and near <= 0, "the tolerance")
+    if found.equal is None and in_one_order(answer) == in_one_order(reference):
+        return MathComparison(True, "the same reading up to order")
     if found.equal is None and not symbols(difference(answer, reference)):
         parts = [*nodes(answer), *nodes(reference)]
         factorials = sum(isinstance(part, Call) and part.name == "factorial" for part in parts)
         take_steps(factorials * FACTORIAL_STEPS)
         same = same_rational_function(answer, reference, LARGEST_FACTORIAL)
         if same is not None:
-            return Comparison(same, "residues of numbers that are too large to work out")
+            return MathComparison(same, "residues of numbers that are too large to work out")
     if found.equal is None and not any(map(_open, (*nodes(answer), *nodes(reference)))):
         step = NO_VALUE if found.step == NO_VALUE else "numbers too large to compare"
-        return Comparison(False, step)
+        return MathComparison(False, step)
     return found
 
 
@@ -130,14 +135,14 @@ def _open(node: Node) -> bool:
     return isinstance(node, Symbol) or (isinstance(node, Call) and node.name.endswith("()"))
 
 
-def canonical(node: Node) -> Node:
+def in_one_order(node: Node) -> Node:
     """The tree with nested sums and products flattened, and their parts sorted."""
-    node = mapped(node, canonical)
+    node = mapped(node, in_one_order)
     match node:
         case Sum(parts) | Product(parts):
             inner = (children(part) if type(part) is type(node) else (part,) for part in parts)
             return type(node)(tuple(sorted(chain.from_iterable(inner), key=repr)))
-        case Call("gcd" | "lcm" | "min" | "max" as name, arguments):
+        case Call("gcd" | "lcm" as name, arguments):
             return Call(name, tuple(sorted(arguments, key=repr)))
         case Call("binomial", (Number(over), Number(under))) if 2 * under > over:
             return Call("binomial", (Number(over), Number(over - under)))
@@ -148,37 +153,39 @@ def _is_residue(node: Node) -> bool:
     return isinstance(node, Call) and node.name == "residue"
 
 
-def _residues(answer: Node, reference: Node) -> Comparison:
+def _residues(answer: Node, reference: Node) -> MathComparison:
     """Compare polynomials over a field; a number equals the residue that it is the least of."""
     match answer, reference:
         case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
             same = rational(modulus) == rational(modulus2)
-            return Comparison(same and same_modulo(one, other, modulus), "polynomials over a field")
+            return MathComparison(
+                same and same_modulo(one, other, modulus), "polynomials over a field"
+            )
     bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
     value, size = map(rational, children(modular)[:2])
     least = value is not None and size is not None and 0 <= value < size
-    return Comparison(least and value == rational(bare), "the least residue")
+    return MathComparison(least and value == rational(bare), "the least residue")
 
 
-def same_numeral(answer: Node, reference: Node, _: Policy) -> Comparison:
+def same_numeral(answer: Node, reference: Node, _: Policy) -> MathComparison:
     """Compare numerals of other bases by digits and base."""
     if isinstance(answer, Numeral) and isinstance(reference, Numeral):
         same = answer.base == reference.base
         values = int(answer.digits, answer.base), int(reference.digits, reference.base)
-        return Comparison(same and values[0] == values[1], "digits and base")
+        return MathComparison(same and values[0] == values[1], "digits and base")
     decimal = [
         Number(Fraction(side.digits)) if isinstance(side, Numeral) and side.base == 10 else side
         for side in (answer, reference)
     ]
     if all(isinstance(side, Number) for side in decimal):
-        return Comparison(rational(decimal[0]) == rational(decimal[1]), "exact numbers")
+        return MathComparison(rational(decimal[0]) == rational(decimal[1]), "exact numbers")
     if isinstance(answer, Number) and isinstance(reference, Numeral):
         same = answer.places is None and str(answer.value) == reference.digits
-        return Comparison(same, "the digits, whose base only the reference has")
-    return Comparison(False, "a base that only the answer has")
+        return MathComparison(same, "the digits, whose base only the reference has")
+    return MathComparison(False, "a base that only the answer has")
 
 
-def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
+def same_ratio(answer: Node, reference: Node, policy: Policy) -> MathComparison:
     """Compare ratios up to a factor; a ratio of two numbers also equals their quotient."""
     if not (isinstance(answer, Ratio) and isinstance(reference, Ratio)):
         return same_expression(answer, reference, policy)
@@ -186,7 +193,7 @@ def same_ratio(answer: Node, reference: Node, policy: Policy) -> Comparison:
     if len(mine) != len(theirs):
         return DIFFERENT
     if any(rational(term) == 0 for term in (*mine, *theirs)):
-        return Comparison(mine == theirs, "a ratio with zero")
+        return MathComparison(mine == theirs, "a ratio with zero")
     return all_equal(
         [
             same_value(Product((one, theirs[0])), Product((other, mine[0])))
@@ -202,7 +209,9 @@ _HUNDRED = Number(Fraction(100))
 _HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
 
 
-def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compare) -> Comparison:
+def same_quantity(
+    answer: Node, reference: Node, policy: Policy, compare: Compare
+) -> MathComparison:
     """Compare values with units: convert, drop or require the units, and `compare` the values."""
     mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
@@ -214,25 +223,29 @@ def same_quantity(answer: Node, reference: Node, policy: Policy, compare: Compar
     mine, theirs = _in_named_unit(mine, theirs), _in_named_unit(theirs, mine)
     lettered = not (isinstance(answer, Quantity) and isinstance(reference, Quantity))
     if lettered and mine.kind and theirs.kind and mine.factor != theirs.factor:
-        return Comparison(False, "letters that may be variables")
+        return MathComparison(False, "letters that may be variables")
     if mine.kind == theirs.kind and policy.units != "ignored":
         scale = mine.factor / theirs.factor
         return compare(_times(mine.value, Number(scale)), theirs.value, policy)
     if mine.kind and theirs.kind:
         same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
-        return Comparison(same, "the units")
+        return MathComparison(same, "the units")
     measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
     special = _angle_or_share(measured, bare, measured is theirs, policy, compare)
     if special is not None:
         return special
     if policy.units == "strict":
-        return Comparison(False, "a missing unit")
+        return MathComparison(False, "a missing unit")
     return compare(mine.value, theirs.value, policy)
 
 
 def _angle_or_share(
-    measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
-) -> Comparison | None:
+    measured: Quantity,
+    bare: Quantity,
+    in_reference: bool,
+    policy: Policy,
+    compare: Compare,
+) -> MathComparison | None:
     """90° is also π/2; 50% is 1/2, and 50 where the sign is a unit."""
     match measured.kind:
         case (("angle", 1),):
@@ -246,8 +259,12 @@ def _angle_or_share(
 
 
 def _share(
-    measured: Quantity, bare: Quantity, in_reference: bool, policy: Policy, compare: Compare
-) -> Comparison:
+    measured: Quantity,
+    bare: Quantity,
+    in_reference: bool,
+    policy: Policy,
+    compare: Compare,
+) -> MathComparison:
     """Compare a value in percent with a number without a sign: by its value, or as a unit.
 
     By its value, a number without a sign meets a reference in percent only up to 1: 5 is not 500%.
@@ -262,7 +279,7 @@ def _share(
         as_unit = compare(measured.value, bare.value, policy)
     if policy.percent == "exact" or (as_value.equal and not (in_reference and number > 1)):
         return as_value
-    return Comparison(False, "percent") if 0 < number < 1 else as_unit
+    return MathComparison(False, "percent") if 0 < number < 1 else as_unit
 
 
 def in_radians(node: Quantity) -> Node:
@@ -315,13 +332,18 @@ def _times(node: Node, factor: Node) -> Node:
     return Product((node, factor))
 
 
-def all_equal(comparisons: list[Comparison]) -> Comparison:
+def both(form: Callable[[Node, Node], Node], answer: Node, reference: Node) -> tuple[Node, Node]:
+    """Each side in the form that it has beside the other."""
+    return form(answer, reference), form(reference, answer)
+
+
+def all_equal(comparisons: list[MathComparison]) -> MathComparison:
     """The first part that differs, else the first that is undecided, else equal."""
     for verdict in (False, None):
         for comparison in comparisons:
             if comparison.equal is verdict:
                 return comparison
-    return Comparison(True, "part by part")
+    return MathComparison(True, "part by part")
 
 
 Item = TypeVar("Item")
@@ -330,15 +352,15 @@ Item = TypeVar("Item")
 def same_in_any_order(
     answer: Sequence[Item],
     reference: Sequence[Item],
-    compare_items: Callable[[Item, Item], Comparison],
+    compare_items: Callable[[Item, Item], MathComparison],
     what: str,
-) -> Comparison:
+) -> MathComparison:
     """Whether each item of the reference has a partner of its own in the answer.
 
     `what` names the items in the step.
     """
     if len(answer) != len(reference):
-        return Comparison(False, f"the number of {what}")
+        return MathComparison(False, f"the number of {what}")
     left = list(answer)
     undecided = False
     for item in reference:
@@ -348,5 +370,5 @@ def same_in_any_order(
         elif None in verdicts:
             undecided = True
         else:
-            return Comparison(False, what)
-    return Comparison(None if undecided else True, what)
+            return MathComparison(False, what)
+    return MathComparison(None if undecided else True, what)

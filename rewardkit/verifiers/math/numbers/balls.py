@@ -7,8 +7,9 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import reduce
 from operator import methodcaller, mul
@@ -62,9 +63,14 @@ class StepsError(Exception):
 steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
 
 
-def limit_steps(steps: int) -> Token[list[int] | None]:
+@contextmanager
+def limit_steps(steps: int) -> Iterator[None]:
     """Raise StepsError where evaluators take more steps; the outermost limit holds."""
-    return steps_left.set(steps_left.get() or [steps])
+    token = steps_left.set(steps_left.get() or [steps])
+    try:
+        yield
+    finally:
+        steps_left.reset(token)
 
 
 def take_steps(count: int) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import chain
 from typing import Literal
 
@@ -37,13 +35,10 @@ TRIED = 16
 """Times as many points are tried, since one side or both may have no value at some."""
 
 AGREEMENT = 320
-"""Bits to which values that are not algebraic must agree, at least."""
+"""Bits to which values must agree, at least."""
 
 MOST_WORK = 4_000_000
 """Bits of precision times nodes: some tens of milliseconds."""
-
-SHARED = 32
-"""How many sample points share the work of exact zero tests."""
 
 UNDECIDED = "no step: undecided, so it counts as different"
 """The step where neither numbers nor sympy decide."""
@@ -57,17 +52,17 @@ _lock = threading.Lock()  # the precision is the library's global state
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MathComparison:
     """Equal or not, or None: undecided; and what decided it."""
 
     equal: bool | None
     step: str
 
 
-def same_value(one: Node, other: Node) -> Comparison:
+def same_value(one: Node, other: Node) -> MathComparison:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
     if one == other:
-        return Comparison(True, "the same reading")
+        return MathComparison(True, "the same reading")
     parts = [*nodes(one), *nodes(other)]
     if any(isinstance(part, tree.Call) and part.name in _SERIES for part in parts):
         one, other = written_out(one), written_out(other)
@@ -77,20 +72,17 @@ def same_value(one: Node, other: Node) -> Comparison:
     if not names:
         values = rational(one), rational(other)
         if None not in values:
-            return Comparison(values[0] == values[1], "exact numbers")
+            return MathComparison(values[0] == values[1], "exact numbers")
     elif (same := same_rational_function(one, other)) is not None:
-        return Comparison(same, "an exact comparison of rational functions")
+        return MathComparison(same, "an exact comparison of rational functions")
     handed_on = balls.steps_left.get() is not None  # what takes too long here goes to a worker
-    limit = balls.limit_steps(balls.MOST_STEPS)
     try:
-        with _lock:
+        with balls.limit_steps(balls.MOST_STEPS), _lock:
             return _AtPoints(one, other, names, parts).run()
     except balls.StepsError:
         if handed_on:
             raise
-        return Comparison(None, UNDECIDED)
-    finally:
-        balls.steps_left.reset(limit)
+        return MathComparison(None, UNDECIDED)
 
 
 def compare_size(one: Node, other: Node) -> int | None:
@@ -148,23 +140,22 @@ class _AtPoints:
             pieces=bool(self.changes),
             constants=[int(abs(part.value)) for part in parts if isinstance(part, tree.Number)],
         )
-        self.written = sum(map(_bits, parts))
-        self.algebraic = True
+        self.written = _bits(one) + _bits(other)
         self.defined = [False, False]
 
-    def run(self) -> Comparison:
+    def run(self) -> MathComparison:
         with self.context.workprec(_LOOK):
             found = self._over(RealEvaluator) if self.real else None
             return found or self._over(ComplexEvaluator) or self._without_value()
 
-    def _without_value(self) -> Comparison:
+    def _without_value(self) -> MathComparison:
         """Decide the case that only one side has a value: then the sides differ.
 
         An integral, a limit or an infinite sum may have a value that is not worked out here.
         """
         if self.limits:
-            return Comparison(None, NO_VALUE)
-        return Comparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
+            return MathComparison(None, NO_VALUE)
+        return MathComparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
 
     def _tried(self) -> Iterator[Point]:
         """Points, then positive ones and others of any signs, where nested roots have values."""
@@ -174,7 +165,7 @@ class _AtPoints:
             coordinates = zip(point.items(), signs, strict=True)
             yield {name: abs(value) * sign for (name, value), sign in coordinates}
 
-    def _over(self, evaluator: type[RealEvaluator]) -> Comparison | None:
+    def _over(self, evaluator: type[RealEvaluator]) -> MathComparison | None:
         """The outcome over the reals or the complex numbers; None where they have no value."""
         agreed, certain = 0, False  # at whole numbers both may agree by chance
         for point in self._tried():
@@ -187,18 +178,18 @@ class _AtPoints:
                 break
         return self._on_all_pieces(evaluator) if certain or agreed == self.wanted else None
 
-    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> Comparison:
+    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> MathComparison:
         """Both sides agree at random points: do they between and beyond all breakpoints?"""
         for point in self.points.between(self.changes):
             equal = self._equal_at(evaluator, point)
             if equal is None or equal is False:
                 return self._different(equal, ", beyond a breakpoint")
-        how = "an exact zero test" if self.algebraic else f"{AGREEMENT} bits that agree"
-        return Comparison(True, how + (" at sample points" if self.names else ""))
+        where = " at sample points" if self.names else ""
+        return MathComparison(True, f"{AGREEMENT} bits that agree{where}")
 
-    def _different(self, equal: bool | None, where: str = "") -> Comparison:
+    def _different(self, equal: bool | None, where: str = "") -> MathComparison:
         proven = f"numbers with proven error bounds{where}"
-        return Comparison(equal, UNDECIDED if equal is None else proven)
+        return MathComparison(equal, UNDECIDED if equal is None else proven)
 
     def _equal_at(
         self, evaluator: type[RealEvaluator], point: Point
@@ -232,15 +223,7 @@ class _AtPoints:
 
         A value with too many digits, such as e^{e^x} at 20, counts as none where points can differ.
         """
-        try:
-            needed, size = SeparationBound(point).bits(self.one, self.other)
-            most = MOST_WORK // SHARED if self.names else MOST_WORK
-            exact = (needed + size + _LOOK) * self.size < most
-        except TranscendentalError:
-            exact = False
-        if not exact:
-            self.algebraic = False
-            needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.one))
+        needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.one))
         if not (needed + size + _LOOK) * self.size < MOST_WORK:
             return "no value" if self.names else None
         for times in (1, 4):  # the root of a ball round zero has fewer bits
@@ -249,11 +232,8 @@ class _AtPoints:
             gap = one - other
             if not gap.contains(0):
                 return False
-            limit = evaluate.flint.arb(2) ** -int(needed + 1)
-            if not self.algebraic:
-                scale = abs(one).lower()
-                limit = limit * scale if 0 < scale < 1 else limit
-            if abs(gap) < limit:
+            limit, scale = evaluate.flint.arb(2) ** -int(needed + 1), abs(one).lower()
+            if abs(gap) < (limit * scale if 0 < scale < 1 else limit):
                 return True
         return None
 
@@ -265,13 +245,16 @@ def _magnitude(ball: balls.Ball) -> float:
 
 
 def _bits(node: Node) -> float:
+    """How many bits the tree takes with its whole powers multiplied out, one for a letter."""
     match node:
         case tree.Number(value, _):
             return value.numerator.bit_length() + value.denominator.bit_length()
-        case tree.Power(_, exponent):
-            raised = abs(rational(exponent) or Fraction(0))
-            return float(raised) if raised < 1e9 else 1e9
-    return 0.0
+        case tree.Power(base, exponent):
+            count = min(abs(rational(exponent) or Fraction(1)), Fraction(10**9))
+            return _bits(base) * max(float(count), 1.0) + _bits(exponent)
+        case tree.Symbol() | tree.Constant():
+            return 1.0
+    return sum(map(_bits, tree.children(node)))
 
 
 MOST_TERMS = 64
@@ -335,76 +318,6 @@ def _counting(node: Node) -> list[tuple[str, Node]]:
             value = rational(base)
             return [("sign", exponent)] if value is not None and value < 0 else []
     return []
-
-
-Size = tuple[float, float]
-"""log2 of bounds of all conjugates of the numerator and of the denominator."""
-
-
-class TranscendentalError(Exception):
-    """The tree isn't built from rationals by roots and the four operations alone."""
-
-
-@dataclass
-class SeparationBound:
-    """Collects the roots of trees while it works out their sizes."""
-
-    point: Point
-    roots: dict[tuple[Node, int], None] = field(default_factory=dict)
-
-    def bits(self, left: Node, right: Node) -> tuple[float, float]:
-        """b such that |left - right| is zero or at least 2^-b; and log2 of how large they are."""
-        (over1, under1), (over2, under2) = self.size(left), self.size(right)
-        over = 1 + max(over1 + under2, over2 + under1)
-        degree = math.prod(index for _, index in self.roots)
-        apart = max(over, 0) * max(degree - 1, 0) + under1 + under2 + 1
-        return apart, max(over1, over2, 0)
-
-    def size(self, node: Node) -> Size:
-        """The size of one tree; raises TranscendentalError."""
-        match node:
-            case tree.Number(value, _):
-                return _of(value)
-            case tree.Symbol(name):
-                return _of(self.point[name])
-            case tree.Constant("i"):
-                self.roots[node, 2] = None
-                return 0.0, 0.0
-            case tree.Sum(terms):
-                return reduce(_sum_of_sizes, map(self.size, terms))
-            case tree.Product(factors):
-                sizes = [self.size(factor) for factor in factors]
-                return sum(over for over, _ in sizes), sum(under for _, under in sizes)
-            case tree.Power(base, exponent):
-                return self._power(base, exponent)
-        raise TranscendentalError
-
-    def _root(self, size: Size, radicand: Node, index: int) -> Size:
-        self.roots[radicand, index] = None
-        over, under = size
-        if over >= under:
-            return (over + (index - 1) * under) / index, under
-        return over, ((index - 1) * over + under) / index
-
-    def _power(self, base: Node, exponent: Node) -> Size:
-        value = rational(exponent, self.point)
-        if value is None or value.denominator > 100 or abs(value) > 1e6:
-            raise TranscendentalError
-        over, under = self.size(base)
-        if value.denominator > 1:
-            over, under = self._root((over, under), base, value.denominator)
-        if value < 0:
-            over, under = under, over
-        count = abs(value.numerator)
-        return over * count, under * count
-
-
-def _sum_of_sizes(one: Size, other: Size) -> Size:
-    return 1 + max(one[0] + other[1], other[0] + one[1]), one[1] + other[1]
-
-
-def _of(value: Fraction) -> Size:
-    return math.log2(abs(value.numerator) or 1), math.log2(value.denominator)
 
 
 def _forget() -> None:

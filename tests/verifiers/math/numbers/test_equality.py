@@ -42,6 +42,10 @@ def test_what_cancels_is_never_equal_without_a_proof(
     assert same_value(read(one), read(other)).equal is equal
 
 
+def test_powers_of_powers_are_compared_at_the_precision_that_they_need() -> None:
+    assert same_value(read(r"1+((\sqrt2-1)^{30})^{30}"), read("1")).equal is False
+
+
 @pytest.mark.parametrize(("more", "equal"), [("", True), ("+1", False)])
 def test_points_whose_values_have_too_many_digits_are_passed_over(more: str, equal: bool) -> None:
     one = r"e^{2+\log_3(2+\log_3(z))}\cdot e^{\sqrt{z}\cdot e^{z}}"

@@ -1,10 +1,4 @@
-"""Separation bounds and balls by known values: what each step of the tree adds.
-
-The rules are Burnikel, Fleischer, Mehlhorn and Schirra's (Algorithmica 27, 2000), worked out here
-by hand: for a rational p/q the sizes are log2|p| and log2 q; a product adds them; a sum takes one
-bit more than its larger cross product; an n-th root divides the numerator's size by n and adds
-(n-1)/n of the denominator's; each root of index n multiplies the degree by n.
-"""
+"""Balls by known values: what each step of the tree adds."""
 
 from __future__ import annotations
 
@@ -14,58 +8,7 @@ import flint
 import pytest
 
 from rewardkit.verifiers.math.numbers.balls import ComplexEvaluator, RealEvaluator, UndefinedError
-from rewardkit.verifiers.math.numbers.equality import SeparationBound, TranscendentalError
 from rewardkit.verifiers.math.parser import read
-
-
-@pytest.mark.parametrize(
-    ("expression", "over", "under"),
-    [
-        ("8", 3, 0),
-        (r"\frac{1}{4}", 0, 2),
-        (r"\frac{8}{4}x", 6, 2),
-        ("8+8", 4, 0),
-        (r"\frac14+\frac14", 3, 4),
-        (r"8\cdot\frac14", 3, 2),
-        (r"\sqrt{16}", 2, 0),
-        (r"\sqrt[4]{16}", 1, 0),
-        (r"\sqrt{\frac{1}{16}}", 0, 2),
-        (r"\sqrt{\frac{64}{16}}", 5, 4),
-        (r"\sqrt{\frac{4}{64}}", 2, 4),
-        ("8^3", 9, 0),
-        ("8^{-3}", 0, 9),
-        ("16^{1/2}", 2, 0),
-        ("16^{3/2}", 6, 0),
-        ("i", 0, 0),
-    ],
-)
-def test_sizes(expression: str, over: float, under: float) -> None:
-    bound = SeparationBound({"x": Fraction(8)})
-    assert bound.size(read(expression)) == pytest.approx((over, under))
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "bits", "size"),
-    [
-        ("8", "4", 1, 3),
-        ("4", "8", 1, 3),
-        (r"\frac14", r"\frac12", 4, 0),
-        (r"\sqrt{16}", r"\frac14", 8, 2),
-        ("i", "1", 2, 0),
-        (r"\sqrt{16}", "4", 4, 2),
-        (r"\sqrt{16}+\sqrt{256}", "4", 19, 5),
-        (r"\sqrt[3]{8}", "2", 5, 1),
-    ],
-)
-def test_bits(left: str, right: str, bits: float, size: float) -> None:
-    """bits = log2(1 + the larger side) x (degree - 1) + both denominators + 1."""
-    assert SeparationBound({}).bits(read(left), read(right)) == pytest.approx((bits, size))
-
-
-@pytest.mark.parametrize("expression", [r"\pi", r"2^{\pi}", r"\sin 1", "2^{1/101}", "3^{1000001}"])
-def test_what_has_no_bound(expression: str) -> None:
-    with pytest.raises(TranscendentalError):
-        SeparationBound({"x": Fraction(1, 3)}).size(read(expression))
 
 
 @pytest.mark.parametrize(
