@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +68,9 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        elif not isinstance(node, ast.expr):  # no expression imports anything
             yield from imported(node)
 
 
@@ -131,9 +134,9 @@ CONFINED = ROOT / "confinement/program.py"  # runs in a jail, and after it gave 
 
 
 def test_no_reply_is_ever_run(trees: dict[Path, ast.Module]) -> None:
-    for path, tree in trees.items():
-        if path == CONFINED:
-            continue
-        for node in ast.walk(tree):
+    called = re.compile(r"\b(eval|exec|sympify|parse_expr)\(")
+    suspects = [path for path in trees if path != CONFINED and called.search(path.read_text())]
+    for path in suspects:
+        for node in ast.walk(trees[path]):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in {"eval", "exec", "sympify", "parse_expr"}, path

@@ -7,8 +7,7 @@ behaves, in workers, as the twins are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 
 from rewardkit.audit import Audit, audit
 from rewardkit.audit.behaviour import FAMILY
-from rewardkit.audit.signatures import entry_point
 from rewardkit.judging import close_pools
 from tests.audit.known_bugs import BUGS, READERS, KnownBug
 
@@ -45,30 +43,12 @@ def audited(function: Any, kind: str, folder: Path, **options: Any) -> Audit:
     return audit(function, kind=kind, per_family=per_family, **options)
 
 
-def in_this_process(
-    verifier: Any, requests: Sequence[Callable[..., Any]], seconds: float | None = None
-) -> list[Any]:
-    """What `targets.run_requests` returns, without workers."""
-    function = entry_point(verifier.source)
-    return [json.loads(json.dumps(request(function), default=asdict)) for request in requests]
-
-
-def no_behaviour(*_: object) -> Iterator[Any]:
-    return iter(())
-
-
 def errors(result: Audit) -> list[tuple[str, str, str]]:
     return [(one.name, one.family, one.completion) for one in result.findings]
 
 
 def name_of(bug: KnownBug) -> str:
     return bug.wrong.__name__
-
-
-@pytest.fixture
-def without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.audit.targets.run_requests", in_this_process)
-    monkeypatch.setattr("rewardkit.audit.run.behaviour", no_behaviour)
 
 
 @pytest.mark.usefixtures("without_workers")

@@ -56,6 +56,7 @@ def test_each_round_is_as_it_was_frozen() -> None:
     assert UNSEEN.stat().st_size < 2**20
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_set_of_ones_own_needs_three_columns(tmp_path: Path) -> None:
     result = audit(last_digit, set=written(tmp_path, BOXED, WRONG))
     (score,) = result.scores
@@ -82,6 +83,7 @@ def test_a_damaged_row_is_named(tmp_path: Path, row: dict[str, Any], message: st
         audit("math", set=written(tmp_path, row))
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_options_of_a_row_are_for_the_verifier_that_the_row_names(tmp_path: Path) -> None:
     says = {"verifier": "math", "completion": "The answer is 7.", "reference": "7", "label": True}
     loose = {"kwargs": {"reading": "flexible"}, "stratum": "replies"}
@@ -96,11 +98,13 @@ def test_options_of_a_row_are_for_the_verifier_that_the_row_names(tmp_path: Path
     assert [one.stratum for one in other.scores] == ["replies"], "form is ours alone"
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_verifier_gets_its_own_answers_and_those_that_name_none(tmp_path: Path) -> None:
     named = [BOXED | {"verifier": name} for name in ("math", "gsm8k")]
     assert len(audit("math", set=written(tmp_path, *named, BOXED)).judged) == 2
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_kind_or_a_family_chooses_answers(tmp_path: Path) -> None:
     one = BOXED | {"verifier": "math", "stratum": "boxed", "kind": "units"}
     two = BOXED | {"verifier": "gsm8k", "stratum": "gsm8k"}
@@ -116,6 +120,7 @@ def test_a_kind_or_a_family_chooses_answers(tmp_path: Path) -> None:
         audit(last_digit, set=path, data=Path(path))
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_an_answer_without_a_verdict_is_neither_found_nor_accepted(tmp_path: Path) -> None:
     result = audit(never_one, set=written(tmp_path, BOXED, WRONG, WRONG | {"label": True}))
     (score,) = result.scores
@@ -123,6 +128,7 @@ def test_an_answer_without_a_verdict_is_neither_found_nor_accepted(tmp_path: Pat
     assert result.totals["exception"].errors == 2
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_the_draw_of_a_stratum_is_the_same_for_every_target(tmp_path: Path) -> None:
     answers = read_set(written(tmp_path, *[BOXED] * 50, *[WRONG | {"stratum": "few"}] * 3))
     some = drawn(answers, 10)
@@ -178,6 +184,7 @@ def test_examples_of_a_disagreement_are_distinct_and_of_different_families_first
     assert [case.completion for case, _ in two.examples] == ["1", "4444", "22"]
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_the_page_of_two_verifiers_shows_where_they_differ(tmp_path: Path) -> None:
     right = {"completion": "It is <b>7", "reference": "7", "label": True, "verifier": ""}
     path = written(tmp_path, BOXED, WRONG, right)
@@ -190,6 +197,7 @@ def test_the_page_of_two_verifiers_shows_where_they_differ(tmp_path: Path) -> No
     assert result.as_json()["against"]["target"] == "math"
 
 
+@pytest.mark.usefixtures("without_workers")
 def test_a_second_verifier_on_generated_cases_has_disagreements_too() -> None:
     result = audit("gsm8k", against="math", kind="number", per_family=2, family="near miss")
     (two,) = result.disagreements
@@ -197,6 +205,7 @@ def test_a_second_verifier_on_generated_cases_has_disagreements_too() -> None:
     assert "Disagreements" in page(result)
 
 
+@pytest.mark.slow
 def test_the_unseen_answers_are_judged_by_name() -> None:
     result = audit("gsm8k", set="unseen", per_family=20)
     assert {one.stratum: one.right + one.wrong for one in result.scores}["gsm8k"] == 20

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rewardkit.audit import audit
-from tests.audit.test_known_bugs import in_this_process
+
+pytestmark = pytest.mark.usefixtures("without_workers")
 
 UNREAD: Mapping[str, Callable[[str, str], float | None]] = {
     "a network that contains": lambda answer, reference: float(
@@ -29,11 +30,6 @@ READ: Mapping[str, Callable[[str, str], float | None]] = {
     "it raises": lambda answer, reference: 1 / 0,
 }
 ROWS = [{"answer": f"a network that contains {n}.1.2.3", "right": f"{n}.0.0.0/8"} for n in (10, 11)]
-
-
-@pytest.fixture(autouse=True)
-def _without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewardkit.audit.targets.run_requests", in_this_process)
 
 
 def rows_file(folder: Path) -> Path:
