@@ -1,4 +1,4 @@
-"""Programs that others wrote, run without reach: see docs/how-it-works/confinement.md."""
+"""Run untrusted programs in jails: see docs/how-it-works/confinement.md."""
 
 from rewardkit.confinement.jail import TOOLCHAIN, Isolation, Jail, choose_isolation, refusal
 from rewardkit.confinement.jobs import Allowance, Budget, Outcome

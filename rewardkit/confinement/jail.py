@@ -1,4 +1,4 @@
-"""Jails: programs run without reach."""
+"""Jails: run programs that can reach nothing outside."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _LIMITS = ("signal", "timeout", "memory", "output", "threads")
 
 
 def choose_isolation(wanted: str = "auto") -> Isolation:
-    """Return the level `wanted`, or for "auto" the best one that confines; each is tried once.
+    """Return the level `wanted`, or for "auto" the best level that confines. Each is tried once.
 
-    ConfinementError, which says what the kernel refuses, where the level doesn't work.
+    ConfinementError says what the kernel refuses if the level doesn't work.
     """
     levels: tuple[Isolation, ...] = get_args(Isolation)
     if wanted not in ("auto", *levels):
@@ -69,13 +69,13 @@ def refusal(level: Isolation) -> str | None:
 
 
 class Jail:
-    """A place for one program and its tests. For one thread at a time.
+    """A place for a program and its tests. Only one thread may use it at a time.
 
-    Every job is a new process: nothing goes from one to the next but the files of `build`. Another
-    program, or another `budget`, gets a new place. `packages` can be imported besides the standard
-    library; with `prelude`, the names that programs for competition sites rely on are there. `time`
-    is for all jobs together: one for which nothing is left has the outcome "timeout".
-    ConfinementError when the machinery itself fails; nothing that a program does causes that.
+    Every job is a new process: only the files of `build` stay from job to job. Another program, or
+    another `budget`, gets a new place. A program can import the standard library and `packages`.
+    With `prelude`, a program has the names on which programs for competition sites rely. `time` is
+    for all jobs together: if nothing is left, a job has the outcome "timeout". ConfinementError
+    means that the jail itself failed. No program can cause it.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Jail:
         self.close()
 
     def close(self) -> None:
-        """End whatever runs in it."""
+        """End all that runs in the jail."""
         if self._beside is not None:
             self._beside.close()
         self._open = False
@@ -118,7 +118,7 @@ class Jail:
         return self._outcome(_python(source), ["run"], stdin, secrets.token_hex())
 
     def check_in_process(self, tests: str, source: str) -> Outcome:
-        """Run a program, then its tests in the same process: it can see them, and fool them."""
+        """Run a program and its tests in one process: the program can see and fool the tests."""
         return self._outcome(_python(source), ["check"], marshal.dumps(tests), secrets.token_hex())
 
     def call(self, source: str, function: str, arguments: Sequence[object]) -> Outcome:
@@ -131,10 +131,10 @@ class Jail:
         )
 
     def check(self, tests: str, source: str, names: Sequence[str]) -> Outcome:
-        """Run tests that call the program in another jail; "completed" when all of them ran.
+        """Run tests that call the program in another jail. "completed": all tests ran.
 
-        `names` are the functions of the program that the tests use, as for `call`. They can also
-        be imported from `solution`. "opaque": the tests use what only works in one process.
+        `names` are the functions of the program that the tests use, as for `call`. Tests can also
+        import them from `solution`. "opaque": the tests need the program in their own process.
         """
         if self._beside is None:
             readable, packages = self._options
@@ -151,11 +151,11 @@ class Jail:
         return _joined(*self._communicate([tester, program]))
 
     def build(self, command: Sequence[str], files: Mapping[str, bytes]) -> Outcome:
-        """Run a compiler on files; both are in a folder that stays until the jail is closed."""
+        """Run a compiler on files, in a folder that stays until the jail is closed."""
         return self._outcome({"do": "command"}, ["build", *command], marshal.dumps(dict(files)))
 
     def execute(self, command: Sequence[str], stdin: bytes = b"") -> Outcome:
-        """Run what was built, which may neither write nor start processes."""
+        """Run a built program, which may neither write files nor start processes."""
         return self._outcome({"do": "command"}, ["execute", *command], stdin)
 
     def _outcome(
@@ -178,7 +178,7 @@ class Jail:
         return Job(self._keeper_of(program), task, stdin, nonce, link, self._time)
 
     def _keeper_of(self, program: dict[str, Any]) -> KeeperSocket:
-        """The keeper that has loaded a program, with this budget; a new one if that is spent."""
+        """The keeper that has loaded a program, with this budget; a new keeper if that is spent."""
         wanted = (program, self.budget)
         if self._keeper is None or self._keeper.spent or self._loaded != wanted:
             self._hang_up()
@@ -233,7 +233,7 @@ def _python(source: str, name: str = "__main__") -> dict[str, Any]:
 
 
 def _joined(tests: Outcome, program: Outcome) -> Outcome:
-    """The outcome of the tests; where the program's end explains theirs, with its cause."""
+    """The outcome of the tests, with the cause of the program's end if that ended the tests."""
     both = replace(
         tests,
         stdout=program.stdout,
@@ -257,7 +257,7 @@ main(*options)
 
 
 class _Interpreter:
-    """The process of `zygote.py`, which ends when `control` is closed; the sockets to its jails."""
+    """The process of `zygote.py`, which ends when `control` is closed, and its jails' sockets."""
 
     def __init__(self, isolation: str, readable: Sequence[str], packages: Sequence[str]) -> None:
         self.jails: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -282,9 +282,9 @@ class _Interpreter:
             )
 
     def open_jail(self, job: bytes) -> socket.socket:
-        """Return the socket to a new jail's keeper, which is given this job.
+        """Give a new jail's keeper its job, and return the socket to the keeper.
 
-        Its first message says whether it entered the jail.
+        The keeper's first message says whether it entered the jail.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.jails.add(ours)
@@ -301,7 +301,7 @@ class _Interpreter:
         return ours
 
     def let_end(self) -> None:
-        """Wait for its end if it is about to end, so that the next jail gets another one."""
+        """Wait for the process's end, if it is about to end: the next jail gets a new process."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(ENDING_SECONDS)
 
@@ -323,7 +323,7 @@ def package_folder(name: str) -> str:
 def _interpreter(
     isolation: str, readable: tuple[str, ...], packages: tuple[str, ...]
 ) -> _Interpreter:
-    """The interpreter for such jails, started if there is none. ResourcesUsedUp if it can't be."""
+    """The interpreter for such jails. ResourcesUsedUp if it can't be started."""
     key = (isolation, readable, packages)
     with _lock:
         interpreter = _interpreters.get(key)
@@ -338,7 +338,7 @@ def _interpreter(
 
 
 def _forget() -> None:
-    """In a forked child: the interpreters end with the parent, so hold none of their sockets."""
+    """In a forked child: close the sockets of the parent's interpreters."""
     global _lock
     _lock = threading.Lock()
     for interpreter in _interpreters.values():

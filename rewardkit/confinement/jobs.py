@@ -1,4 +1,4 @@
-"""One job in a jail, seen from outside: its limits, its pipes and what came of it."""
+"""The caller's side of a job in a jail: its limits, its pipes and its outcome."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _SHORT, _LONG = 20, 1000  # milliseconds
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of one test: time in seconds, the rest in bytes or numbers.
+    """The limits of a test: time in seconds, others in bytes or numbers.
 
-    `file_bytes` bounds a file and the folder for files; `output_bytes` stdout and stderr, each.
+    `file_bytes` limits each file, and the folder for files. `output_bytes` limits stdout, and also
+    stderr.
     """
 
     cpu_seconds: float = 10.0
@@ -41,7 +42,7 @@ class Budget:
     output_bytes: int = 2**24
 
     def limits(self) -> dict[str, Any]:
-        """Return what a keeper needs to know."""
+        """Return the limits as a keeper needs them."""
         resources = {
             "RLIMIT_AS": self.memory,
             "RLIMIT_DATA": self.memory,
@@ -55,9 +56,9 @@ class Budget:
         return {**asdict(self), "resources": resources}
 
     def check(self) -> None:
-        """Raise ConfinementError if a limit of this process leaves programs less than this.
+        """Raise ConfinementError if a limit of this process leaves programs less than the budget.
 
-        A program that lacks what it is promised would be wrong for it.
+        Otherwise a right program could be wrong for lack of resources.
         """
         resources = self.limits()["resources"]
         needed = {getattr(resource, name): amount for name, amount in resources.items()}
@@ -67,17 +68,17 @@ class Budget:
 
 @dataclass(slots=True)
 class Allowance:
-    """The seconds that all jobs of a jail have left: of processor time, and by the clock."""
+    """The seconds that the jobs of a jail have left: of processor time, and by the clock."""
 
     cpu_seconds: float = math.inf
     wall_seconds: float = math.inf
 
     def is_over(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether nothing is left."""
         return min(self.cpu_seconds, self.wall_seconds) <= 0
 
     def take(self, outcomes: Sequence[Outcome]) -> None:
-        """Subtract what jobs took that ran beside each other."""
+        """Subtract the time of jobs that ran in parallel."""
         self.cpu_seconds -= sum(outcome.cpu_seconds for outcome in outcomes)
         self.wall_seconds -= max(outcome.seconds for outcome in outcomes)
 
@@ -99,11 +100,11 @@ Ended = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a program.
+    """The outcome of a program.
 
-    `ended`: "completed", all of its text ran; "returned", `value` is what the function returned;
-    "opaque", that is no plain value; "missing", tests can't import a module;
-    "exit" or "signal", it ended before, with `status`; else the limit that it passed.
+    `ended` is "completed" (all of the text ran), "returned" (`value` is the function's result),
+    "opaque" (the result is no plain value), "missing" (tests can't import a module), "exit" or
+    "signal" (the program ended before, with `status`), or the limit that the program passed.
     """
 
     ended: Ended
@@ -116,7 +117,7 @@ class Outcome:
 
 
 class KeeperSocket:
-    """A jail's keeper, seen from outside: how far it has come, and whether it takes more jobs."""
+    """The caller's side of a keeper: the keeper's stage, and whether it takes more jobs."""
 
     def __init__(self, control: socket.socket, budget: Budget) -> None:
         self.control = control
@@ -126,7 +127,7 @@ class KeeperSocket:
         self.spent = False
 
     def reply(self) -> dict[str, Any] | None:
-        """Read its next message. None if that says how far it has come, and not how a job ended."""
+        """Return how a job ended, from the next message. None if the message is a stage."""
         reply: dict[str, Any] = {}
         for _ in range(2):  # a reset, of what it left unread, comes before its own last messages
             with contextlib.suppress(OSError):
@@ -142,9 +143,9 @@ class KeeperSocket:
 
 
 class Job:
-    """A job that a keeper has been given. `communicate` runs it to its end.
+    """A job of a keeper. `communicate` runs the job to its end.
 
-    `nonce` is what it reports when all of its text has run; `time` is what it may take at most.
+    The job reports `nonce` when all of its text has run. `allowance` is the time that it may take.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class Job:
         self.keeper = keeper
         self.ended: dict[str, Any] | None = None
         self.pipes: dict[int, bytearray] = {}
-        """What was read so far from each pipe that is open."""
+        """The bytes so far of each open pipe."""
         self._message = protocol.frame_request(cpu, self._wall, [*task, *filter(None, [nonce])])
         self._nonce = nonce
         self._stdin = stdin
@@ -172,7 +173,7 @@ class Job:
         self._start = time.monotonic()
 
     def start(self) -> None:
-        """Hand it to the keeper."""
+        """Hand the job to the keeper."""
         given: list[int] = []
         try:
             given.append(protocol.memory_file(self._stdin))
@@ -191,7 +192,7 @@ class Job:
                 os.close(descriptor)
 
     def check_time(self) -> None:
-        """Raise ConfinementError if the keeper should have ended it long ago."""
+        """Raise ConfinementError if the keeper should have ended the job long ago."""
         late = time.monotonic() - max(self._start, self.keeper.since) - self._wall
         if late > 0 and self.keeper.stage == "ready":  # it takes too long to compile
             self.ended = {"ended": "timeout", "seconds": self._wall}
@@ -200,13 +201,13 @@ class Job:
             raise ConfinementError("a jail did not answer in time: is the machine overloaded?")
 
     def kill(self) -> None:
-        """Have the keeper end it."""
+        """Have the keeper end the job."""
         if self.ended is None:
             with contextlib.suppress(OSError):
                 self.keeper.control.send(protocol.KILL)
 
     def read(self, pipe: int) -> bool:
-        """Read what there is in a pipe, and close it at its end. False if there was nothing."""
+        """Read from a pipe, and close the pipe at its end. Return whether there were bytes."""
         buffer = self.pipes[pipe]
         most = LARGEST + 64 if buffer is self._output[2] else self.keeper.budget.output_bytes
         try:
@@ -223,12 +224,12 @@ class Job:
         return bool(data)
 
     def close(self) -> None:
-        """Close the pipes that are left."""
+        """Close the open pipes."""
         while self.pipes:
             os.close(self.pipes.popitem()[0])
 
     def outcome(self) -> Outcome:
-        """Return what came of it."""
+        """Return the job's outcome."""
         reply = self.ended or {}
         if "failed" in reply:
             kind = ResourcesUsedUp if "used_up" in reply else ConfinementError
@@ -241,7 +242,7 @@ class Job:
 
 
 def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
-    """The outcome with what the program reported. It may have forged all but the nonce."""
+    """The outcome, with the program's report. The program may forge all of it but the nonce."""
     kind, content = protocol.parse_result(result)
     match kind:
         case "returned":
@@ -257,7 +258,7 @@ def _with_result(ended: Outcome, result: bytes, nonce: str) -> Outcome:
 
 
 def communicate(jobs: Sequence[Job]) -> None:
-    """Run jobs to their end; when the first one ends, the others are killed."""
+    """Run jobs to their end. When the first job ends, the others are killed."""
     try:
         for job in jobs:
             job.start()
@@ -278,7 +279,7 @@ def communicate(jobs: Sequence[Job]) -> None:
 
 
 def _wait(running: Sequence[Job], wait: int, read: Sequence[Job]) -> None:
-    """Wait for the keepers of running jobs and the pipes of those to read; do what they need."""
+    """Wait for keepers and pipes, and read from those that are ready."""
     poll = select.poll()
     keepers = {job.keeper.control.fileno(): job for job in running}
     pipes = {pipe: job for job in read for pipe in job.pipes}

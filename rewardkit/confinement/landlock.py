@@ -1,4 +1,4 @@
-"""Landlock: a process gives up all files but those listed, TCP, and signals to others."""
+"""Landlock: a process gives up TCP, signals to others, and all files but the listed ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TCP, _SCOPES = 0b11, 0b11  # bind and connect; abstract sockets and signals
 
 
 def version() -> int:
-    """Return the version of the kernel's interface; 0 if it has none, or has it switched off."""
+    """Return the version of the kernel's interface; 0 if Landlock is missing or switched off."""
     try:
         return syscall("landlock_create_ruleset", None, 0, 1)
     except OSError:
@@ -25,7 +25,7 @@ def version() -> int:
 
 
 def ruleset(rights: Iterable[tuple[str, int]]) -> int:
-    """Return a descriptor of these rights beneath these paths; missing paths are skipped."""
+    """Return a descriptor of rights beneath paths. Missing paths are skipped."""
     abi = version()
     handled = (1 << max(count for first, count in _FILE_RIGHTS.items() if first <= abi)) - 1
     size = 8 if abi < 4 else 16 if abi < 6 else 24
@@ -37,12 +37,12 @@ def ruleset(rights: Iterable[tuple[str, int]]) -> int:
 
 
 def restrict(rules: int) -> None:
-    """Leave this process, for good, only these rights. It must have set `no_new_privs`."""
+    """Leave this process only these rights, for ever. `no_new_privs` must be set before."""
     syscall("landlock_restrict_self", rules, 0)
 
 
 ALL = (1 << 13) - 1 | TRUNCATE
-"""Every right but to move files between folders and to control devices."""
+"""All rights but moving files between folders and controlling devices."""
 
 
 def _allow(rules: int, path: str, allowed: int) -> None:

@@ -21,18 +21,18 @@ _DEVICES = ("/dev/null", "/dev/urandom")
 _USER = 65534
 
 WRITABLE = "/tmp"
-"""The folder where a judged program may write: empty, and its own."""
+"""The folder where a judged program may write. It is empty at first."""
 SCRATCH = "/rewardkit-build"
-"""The folder of builds and of what they made."""
+"""The folder of builds and their results."""
 _ASIDE = "/rewardkit-packages"
 _covered: list[str] = []
-"""What WRITABLE has of folders to read, which each jail covers: _ASIDE has them, too."""
+"""Readable folders below WRITABLE, which each jail covers. _ASIDE has them, too."""
 
 
 def enter(readable: Iterable[str]) -> None:
-    """Become a user of a new namespace, who sees `readable` and nothing else, read-only.
+    """Become a user of a new namespace, who sees only `readable`, read-only.
 
-    OSError where the kernel refuses a step.
+    OSError if the kernel refuses a step.
     """
     user, group = os.geteuid(), os.getegid()
     syscall("unshare", _SHARED)
@@ -44,22 +44,22 @@ def enter(readable: Iterable[str]) -> None:
 
 
 def fork() -> int:
-    """Fork; the child is process 1 of its own processes, with its own mounts.
+    """Fork a child that is process 1 of a new namespace, with its own mounts.
 
-    With it end all other processes there. The kernel has no other way to fork process 1 at once.
+    When the child ends, all other processes there end. No other call forks process 1 in one step.
     """
     return syscall("clone", _NEW_PROCESSES | _NEW_MOUNTS | signal.SIGCHLD, 0, 0, 0, 0)
 
 
 def mount_tmpfs(path: str, size: int) -> None:
-    """Mount an empty folder in memory; reading it leaves no trace."""
+    """Mount an empty folder in memory. Reading it leaves no trace."""
     flags = _NO_SUID | _NO_DEVICES | _NO_ACCESS_TIMES
     options = f"size={size},nr_inodes=4096,mode=755".encode()
     syscall("mount", b"tmpfs", path.encode(), b"tmpfs", flags, options)
 
 
 def mount_writable(size: int) -> None:
-    """Mount an empty WRITABLE of at most `size` bytes; folders to read that lie there stay."""
+    """Mount an empty WRITABLE of at most `size` bytes. Readable folders below it stay."""
     mount_tmpfs(WRITABLE, size)
     for path in _covered:
         os.mkdir(path)
@@ -68,7 +68,7 @@ def mount_writable(size: int) -> None:
 
 
 def make_read_only(path: str) -> None:
-    """Forbid to write into a mount."""
+    """Make a mount read-only."""
     status = os.statvfs(path).f_flag
     flags = status & _KEPT | (_RELATIVE_TIMES if status & 4096 else 0)
     every = _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | flags
@@ -97,7 +97,7 @@ def _change_root(readable: Iterable[str]) -> None:
 
 
 def _bind(descriptor: int, target: str, *, is_file: bool) -> None:
-    """Show at `target` what is open, to read only."""
+    """Mount an open file or folder at `target`, read-only."""
     if is_file:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         _write(target, "")
@@ -109,7 +109,7 @@ def _bind(descriptor: int, target: str, *, is_file: bool) -> None:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """The folders that exist and that are not inside another one of them, sorted."""
+    """The existing folders that are not inside another of them, sorted."""
     outermost: list[str] = []
     for path in sorted(filter(os.path.isdir, paths)):
         if not any(path == top or path.startswith(top + "/") for top in outermost):

@@ -1,9 +1,8 @@
-"""Values of exact built-in types as text: all that crosses between a judged program and others.
+"""Encode plain values as text. Nothing else crosses between a judged program and other processes.
 
-The text is JSON; a type that JSON lacks is an object with one key, its name. Nothing is unpickled,
-and no class of the other side is ever met: of a Counter its items cross, read without its
-own methods. What can be read once or is a view, such as `map`, crosses as a list, and a number of
-numpy's as Python's.
+The text is JSON. A type that JSON lacks is an object with one key, the type's name. Nothing is
+unpickled, and no class crosses: of a Counter its items cross, which are read without its methods.
+An iterator or a view, such as `map`, crosses as a list, and a number of numpy as Python's number.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ DEEPEST_NESTING = 100
 LARGEST = 2**24
 """Bytes of a value's text."""
 MOST_VALUES = 2**21
-"""Values that a text may hold, about: its commas outside texts, and its containers."""
+"""About how many values a text may hold. Commas outside of texts, and containers, are counted."""
 MOST_CONTAINERS = 2**18
-"""Containers that a text may hold, about: each takes the reader a microsecond or two."""
+"""About how many containers a text may hold. Reading one takes a microsecond or two."""
 MOST_COLLISIONS = 1000
-"""Keys that share their hash with another one: more make a set or a dict take quadratic time."""
+"""Keys with the same hash. With more of them, a set or a dict would take quadratic time."""
 
 _SCALARS = {type(None), bool, int, float, str}
 _FLAT = _SCALARS - {int}
@@ -37,7 +36,7 @@ _BITS = 10_000  # an integer of more may have more digits than Python reads
 
 
 class Opaque(Exception):
-    """A value that is not plain: its type, its depth or its size; of a wrong type, the value."""
+    """A value that is not plain. `reason` names its type, its depth or its size."""
 
     def __init__(self, reason: str, value: object = None) -> None:
         super().__init__(reason)
@@ -55,9 +54,9 @@ def encode(value: object) -> bytes:
 
 
 def decode(text: bytes) -> Any:
-    """Return the value of a text that anyone may have written. Raises Opaque if it has none.
+    """Return the value of a text that anyone may have written. Raises Opaque if there is none.
 
-    What it costs is bounded.
+    The cost is bounded.
     """
     _bounded(text)
     try:
@@ -72,7 +71,7 @@ _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 
 def _bounded(text: bytes) -> bytes:
-    """The text, if it isn't too long, nor of too many values. Raises TooLarge."""
+    """The text. Raises TooLarge if the text is too long or has too many values."""
     if len(text) > LARGEST:
         raise TooLarge(f"a value of {len(text):,} bytes; at most {LARGEST:,}")
     if _count(text) > MOST_VALUES:
@@ -83,7 +82,7 @@ def _bounded(text: bytes) -> bytes:
 
 
 def _count(text: bytes) -> int:
-    """About how many values a text holds; a container counts for as many as take its time."""
+    """About how many values a text holds. A container counts as much as it costs."""
     weight = MOST_VALUES // MOST_CONTAINERS
     return text.count(b",") + weight * (text.count(b"[") + text.count(b"{"))
 
@@ -115,7 +114,7 @@ def _each(values: Iterable[object], depth: int) -> list[object]:
 
 
 def _drained(values: Iterable[object]) -> list[object]:
-    """What an iterator has left, up to the number that may cross."""
+    """The remaining items of an iterator, if they may cross."""
     items = list(islice(values, MOST_VALUES + 1))
     if len(items) > MOST_VALUES:
         raise TooLarge(f"an iterator of more than {MOST_VALUES:,} values")
@@ -136,11 +135,11 @@ _CONTENTS: dict[type, Callable[[Any], object]] = {
     array: array.tolist,
     **dict.fromkeys((range, KeysView, ValuesView, ItemsView, Iterator), _drained),
 }
-"""What an instance of a subclass holds, whatever its own methods say; the rest as lists."""
+"""The content of a subclass's instance, read without its methods, and of iterators and views."""
 
 
 def _contents() -> dict[type, Callable[[Any], object]]:
-    """_CONTENTS, and numpy's numbers and arrays where the program has loaded them."""
+    """_CONTENTS, and numpy's numbers and arrays if the program has loaded numpy."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return _CONTENTS
@@ -229,8 +228,10 @@ _TYPES: dict[str, Callable[[Any, int], Any]] = {
 
 
 def connect_jails() -> None:
-    """Let ranges, and arrays of numpy where it is loaded, cross as such: elsewhere they are lists,
-    because what a range holds is not bounded by its text, nor an array without numpy."""
+    """Let ranges, and arrays of numpy if it is loaded, cross as such between two jails.
+
+    To the caller they cross as lists: a range's size isn't bounded by its text.
+    """
     _PARTS[range] = lambda value, depth: _each((value.start, value.stop, value.step), depth)
     _TYPES["range"] = lambda content, depth: range(*_unpacked(content, depth))
     numpy = sys.modules.get("numpy")

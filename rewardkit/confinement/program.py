@@ -1,7 +1,7 @@
-"""A judged program: compiled in the keeper, run in a process of its own, which gives up its reach.
+"""Run a judged program: compiled in the keeper, and run in a confined process of its own.
 
-Nothing here is relied on once the program runs: it may patch, read and forge all of it. What it
-can send is a value that the caller compares with one that it never sees.
+Once the program runs, nothing here can be trusted: the program may patch, read and forge all of it.
+It can only send a value, which the caller compares with a value that the program never sees.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ _ON_DEMAND = {
     *("array", "asyncio", "calendar", "cmath", "csv", "dataclasses", "inspect", "pprint", "queue"),
     *("textwrap", "unittest", "uuid"),
 }
-"""Modules that are loaded for programs that name them: each makes every fork slower."""
+"""Modules that are loaded only for programs that name them, because they make forks slower."""
 
 _OF_KEYWORDS = {"async": "asyncio"}
 
 _PRELUDE = "; ".join(
     [f"from {name} import *" for name in _COMMON] + [f"import {name}" for name in ("sys", *_COMMON)]
 )
-"""A line that imports what the sites of competitions import for a program."""
+"""A line that imports what competition sites import for a program."""
 _WORD = re.compile(r"\b[a-z]+\b")
 _DEEP = 50_000  # the recursion limit on those sites
 
 Restriction = Callable[[], None]
-"""What a job gives up before it runs anything."""
+"""Makes a job give up its reach, before it runs anything."""
 
 
 def confine(resources: Mapping[str, int], rules: int | None, restrict: Restriction | None) -> None:
-    """Give up, for good, what this process doesn't need."""
+    """Give up all that this process doesn't need, for ever."""
     if restrict is not None:
         drop_capabilities()
     if rules is not None:
@@ -75,10 +75,10 @@ def confine(resources: Mapping[str, int], rules: int | None, restrict: Restricti
 
 
 def limit(kind: int, amount: int) -> None:
-    """Lower a limit; that of the stack softly, for programs that raise it themselves.
+    """Lower a limit. The hard limit of the stack stays, for programs that raise their limit.
 
-    Time ends softly a second before it ends by force: the signal then says why the process ended,
-    which the time that a busy kernel has counted may not.
+    The soft limit of time is a second below the hard one: the soft limit's signal says why the
+    process ended. The time that a busy kernel counted may not.
     """
     hard = resource.getrlimit(kind)[1]
     more = {resource.RLIMIT_STACK: resource.RLIM_INFINITY, resource.RLIMIT_CPU: amount + 1}
@@ -91,7 +91,7 @@ def _least(*amounts: int) -> int:
 
 
 class Program:
-    """A program that was compiled, in the keeper, and the namespace where jobs run it."""
+    """A program, compiled in the keeper, and the namespace in which jobs run it."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.namespace = _module(job["name"], _prelude if job["prelude"] else None)
@@ -107,7 +107,7 @@ class Program:
             sys.setrecursionlimit(_DEEP)
 
     def execute(self) -> None:
-        """Run its text."""
+        """Run the program's text."""
         if self._error is not None:
             raise self._error
         exec(self._code, self.namespace)  # noqa: S102 - in its jail
@@ -116,7 +116,7 @@ class Program:
 def main(
     task: Sequence[str], program: Program | None, restrict: Restriction, failing: int, linked: bool
 ) -> NoReturn:
-    """Do a task in this process, and end it."""
+    """Do a task in this process, and end the process."""
     status = 1
     try:
         restrict()
@@ -158,7 +158,7 @@ def _run(task: Callable[..., bytes], program: Program | None, arguments: Sequenc
 
 
 def open_standard_streams() -> None:
-    """Open them, for those of a job to take their place: it saves every job the time."""
+    """Open the standard streams once, to save each job the time. A job's files replace theirs."""
     os.dup2(os.memfd_create("stdin"), 0)  # a file, as where input is redirected
     for number in (1, 2):
         os.dup2(os.pipe()[1], number)
@@ -179,7 +179,7 @@ _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 def _open(file: Any, *arguments: Any, **named: Any) -> Any:
-    """Open a file. The names of the standard streams need no folder /proc here."""
+    """Open a file. The names of the standard streams work without /proc."""
     number = _STREAMS.get(str(file))
     return _io.open(file if number is None else os.dup(number), *arguments, **named)
 
@@ -195,17 +195,17 @@ def _show(error: BaseException) -> None:
 
 
 _prelude = types.ModuleType("solution")
-"""Holds the names of the prelude."""
+"""Has the names of the prelude."""
 
 
 def prepare_prelude() -> None:
-    """Import them once, for all programs; random numbers begin alike in each."""
+    """Import the prelude once for all programs. Random numbers start alike in each program."""
     exec(_PRELUDE, _prelude.__dict__)  # noqa: S102 - our own text
     random.seed(0)
 
 
 def _module(name: str, module: types.ModuleType | None = None) -> dict[str, Any]:
-    """The namespace of a new module, importable by its name; or of this one."""
+    """The namespace of a module, which is importable by `name`."""
     module = module or types.ModuleType(name)
     module.__name__ = name
     sys.modules[name] = module
@@ -218,7 +218,7 @@ def _compiled(source: str, file: str) -> types.CodeType:
 
 
 def _read_input() -> Any:
-    """What the caller sends in place of standard input, which then is at its end."""
+    """The caller's content for the task, which comes in place of standard input."""
     return marshal.loads(read_all(0))
 
 
@@ -275,8 +275,8 @@ def _answer(
 ) -> bytes:
     """The text of ("returned", value, the arguments after the call) or ("raised", type, [why]).
 
-    An iterator stays here: ("iterator", its number, …), by which its next value is asked for. Of
-    what is awaited, the result is given: ("awaited", value, …).
+    An iterator stays here: the answer is ("iterator", its number, …), and a call with the number
+    gets its next value. An awaitable is awaited: the answer is ("awaited", value, …).
     """
     try:
         if isinstance(name, int):
@@ -301,10 +301,9 @@ def _answer(
 
 
 def _awaited(value: Any) -> Any:
-    """What a function returned; of a coroutine its result, of an asynchronous iterator a list.
+    """A function's result, awaited if it is a coroutine; a list of an asynchronous iterator.
 
-    A look-up of attributes leaves no trace; `isinstance` of abstract classes writes to memory that
-    a fork shares.
+    `hasattr` leaves no trace. `isinstance` of abstract classes writes to memory that forks share.
     """
     if not hasattr(value, "__await__") and not hasattr(value, "__aiter__"):
         return value
@@ -316,8 +315,8 @@ def _awaited(value: Any) -> Any:
 
 
 class ProgramFailed(BaseException):
-    """The program in the other jail ended, or returned what can't cross; tests can't catch it by
-    `except Exception`."""
+    """The program in the other jail ended, or its result can't cross. `except Exception` in tests
+    doesn't catch this error."""
 
 
 def _test(program: Program, arguments: Sequence[str]) -> bytes:
@@ -346,7 +345,7 @@ def _test(program: Program, arguments: Sequence[str]) -> bytes:
 
 
 def _raised_by_program(error: BaseException) -> bool:
-    """Whether a stand-in raised it: no text decides, for the program may have written that."""
+    """Whether a stand-in raised the error. The program may have written the error's text."""
     codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
     return any((code.co_filename, code.co_name) == (__file__, "_ask") for code in codes)
 
@@ -367,7 +366,7 @@ def _stand_in(link: Any, name: str) -> Callable[..., Any]:
 
 
 def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """What the program answers to a call, or for the number of an iterator its next value."""
+    """The program's answer to a call, or the next value of the iterator with a number."""
     try:
         for value in [*arguments, *named.values()]:
             if hasattr(value, "__next__"):
@@ -410,13 +409,13 @@ async def _asynchronous(values: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 def _is_of_program(value: Any) -> bool:
-    """Whether a value stands for one of the program's: no test has it if the program is right."""
+    """Whether a value is a stand-in for an iterator or a coroutine of the program."""
     codes = [getattr(value, f"{kind}_code", None) for kind in ("gi", "cr", "ag")]
     return any(function.__code__ in codes for function in (_iterated, _result, _asynchronous))
 
 
 def _change(mine: Any, changed: Any) -> None:
-    """Give an argument the content that it has after the call."""
+    """Change an argument as the call has changed it."""
     if type(mine) is not type(changed) or encode(mine) == encode(changed):
         return
     if isinstance(mine, (list, bytearray)):

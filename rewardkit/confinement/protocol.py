@@ -1,10 +1,10 @@
-"""What the caller, its keepers and their jobs send each other: who frames it, and who parses.
+"""The messages between the caller, its keepers and their jobs: how they are framed and parsed.
 
-The caller sends an interpreter the socket to a new keeper and a file with what it is for; then
-that keeper a request for each job, with a file as standard input, pipes for what comes of it, and
-a socket where it is linked to a job in another jail. A keeper replies in JSON: its stage as it
-starts, then how each job ended, or what failed. A job writes the kind and the content of its
-result; two linked jobs send each other plain values, a line each (`plain.py`).
+The caller sends an interpreter the socket to a new keeper, and a file with the keeper's job. Then
+the caller sends the keeper a request for each task, with a file as standard input, pipes for the
+output, and for a linked job a socket to the job in the other jail. A keeper replies in JSON: its
+stage as it starts, then how each job ended, or what failed. A job writes the kind and the content
+of its result. Two linked jobs send each other plain values, each on a line (`plain.py`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from typing import Any
 
 RESULT, LINK = 3, 4
-"""Descriptors of a job: a pipe for its result; a socket to the other jail."""
+"""Descriptors of a job: a pipe for its result, and a socket to the other jail."""
 
 OPEN, KILL = b"open", b"kill"
-"""Messages to an interpreter, and to a keeper about the job that it runs."""
+"""Messages to an interpreter, and to a keeper about its running job."""
 
 LONGEST = 2**14
 """Bytes of a message."""
 
 
 def memory_file(content: bytes) -> int:
-    """Return a descriptor of a file in memory that can only be read."""
+    """Return a descriptor of a read-only file in memory."""
     with os.fdopen(os.memfd_create("rewardkit"), "wb") as file:
         file.write(content)
         file.flush()
@@ -34,7 +34,7 @@ def memory_file(content: bytes) -> int:
 
 
 def read_all(descriptor: int) -> bytes:
-    """Return what is left to read."""
+    """Return all bytes up to the end."""
     data = b""
     while piece := os.read(descriptor, 2**16):
         data += piece
@@ -42,19 +42,19 @@ def read_all(descriptor: int) -> bytes:
 
 
 def write_all(descriptor: int, message: bytes) -> None:
-    """Write all of a message, however little a pipe takes at once."""
+    """Write all of a message."""
     left = memoryview(message)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 def frame_request(cpu_seconds: float, wall_seconds: float, task: Sequence[str]) -> bytes:
-    """Return the caller's request for a job: what it may take, what to do and with which words."""
+    """Return the caller's request for a job: its time limits, and its task with arguments."""
     return marshal.dumps([cpu_seconds, wall_seconds, *task])
 
 
 def parse_request(message: bytes) -> tuple[float, float, list[str]]:
-    """Read a request in the keeper, which believes its caller."""
+    """Read a request in the keeper, which trusts its caller."""
     cpu_seconds, wall_seconds, *task = marshal.loads(message)
     return cpu_seconds, wall_seconds, task
 
@@ -65,17 +65,17 @@ def frame_reply(**reply: object) -> bytes:
 
 
 def parse_reply(message: bytes) -> dict[str, Any]:
-    """Read it in the caller, which takes no more than JSON from a jail; none if it has ended."""
+    """Read a reply in the caller, which takes only JSON from a jail. It is empty at the end."""
     reply: dict[str, Any] = json.loads(message or b"{}")
     return reply
 
 
 def frame_result(kind: str, content: bytes = b"") -> bytes:
-    """Return what a job says of itself."""
+    """Return a job's message about its result."""
     return kind.encode() + b" " + content
 
 
 def parse_result(result: bytes) -> tuple[str, bytes]:
-    """Read it in the caller: the job may have forged it."""
+    """Read a result in the caller. The job may have forged it."""
     kind, _, content = result.partition(b" ")
     return kind[:20].decode(errors="replace"), content

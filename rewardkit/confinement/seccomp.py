@@ -1,4 +1,4 @@
-"""Seccomp: the system calls that a judged program may make; every other one fails with EPERM."""
+"""Seccomp: the system calls that a judged program may make. Every other call fails with EPERM."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _DENY, _MISSING = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 OWN = 0x7FFFFFFF
-"""In a filter: the number of the process that installs it."""
+"""In a filter, this stands for the number of the process that installs the filter."""
 
 Instruction = tuple[int, int, int, int]
 
 
 def _when(call: str, body: list[Instruction]) -> list[Instruction]:
-    """Run `body`, which must return, for this call, where the machine has it."""
+    """Run `body`, which must return, for this call, if the machine has the call."""
     return [(_EQUAL, 0, len(body), NUMBERS[call]), *body] if call in NUMBERS else []
 
 
@@ -58,7 +58,7 @@ def _argument_in(index: int, values: Iterable[int], mask: int = 0xFFFFFFFF) -> l
 
 
 def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
-    """The values as runs of consecutive ones, in order: first and last."""
+    """The first and the last of each run of consecutive values, in order."""
     runs: list[tuple[int, int]] = []
     for value in sorted(values):
         if runs and value == runs[-1][1] + 1:
@@ -69,7 +69,7 @@ def _runs(values: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _search(runs: list[tuple[int, int]]) -> list[Instruction]:
-    """Allow what is in one of the runs: a binary search, for the kernel tries every call once."""
+    """Allow the values in the runs, by a binary search: the kernel tries every call once."""
     if len(runs) == 1:
         within = [(_AT_LEAST, 0, 2, runs[0][0]), (_ABOVE, 1, 0, runs[0][1])]
         return [*within, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _DENY)]
@@ -83,27 +83,29 @@ def _clone_flags(mask: int, wanted: int) -> list[Instruction]:
 
 
 def _opens(flags: int) -> list[Instruction]:
-    """Open to read or to write, and empty a file only to write: Landlock's first versions look at
-    neither the third way to open, for neither, nor at what a file that is only read loses."""
+    """Allow opening to read or to write, and truncating only to write.
+
+    Landlock's first versions check neither the fourth access mode nor a truncating open to read.
+    """
     ways = [os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_RDWR | os.O_TRUNC]
     return _argument_in(flags, ways, os.O_ACCMODE | os.O_TRUNC)
 
 
 def _pairs_of_streams() -> list[Instruction]:
-    """Pairs of connected streams: a datagram socket could send to any other one of the machine."""
+    """Allow pairs of streams. A datagram socket could send to any other on the machine."""
     kind = _argument_in(1, [_STREAM], 0xFFFFFFFF ^ _SOCKET_FLAGS)
     return [(_LOAD, 0, 0, 16), (_EQUAL, 1, 0, _LOCAL), (_RETURN, 0, 0, _DENY), *kind]
 
 
 def _without_address() -> list[Instruction]:
-    """Send only where a socket is connected to: both words of the address are 0."""
+    """Allow sending only to a socket's peer: both words of the address are 0."""
     low, high = 16 + 8 * 4, 20 + 8 * 4
     first = [(_LOAD, 0, 0, low), (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _DENY)]
     return [*first, (_LOAD, 0, 0, high), *_search([(0, 0)])]
 
 
 def _clocks() -> list[Instruction]:
-    """The machine's clocks and its own, but not the processor time of other processes."""
+    """Allow clocks of the machine and of this process, but not of other processes."""
     clocks = [0, _CLOCK_OF_THREAD, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD]
     return _argument_in(0, clocks, _CLOCKS_OF_OTHERS | _CLOCK_OF_THREAD)
 
@@ -111,8 +113,9 @@ def _clocks() -> list[Instruction]:
 def listed(kind: str, process: int = OWN) -> list[Instruction]:
     """Return the filter for a process of a kind, whose number is `process`.
 
-    A "keeper" may start processes and signal them. "build" may start processes and programs,
-    "execute" threads and one program, which takes its place; both see and signal themselves alone.
+    A "keeper" may start processes and signal them. "build" may start processes and programs.
+    "execute" may start threads, and become a program once. The last two see and signal only
+    themselves.
     """
     keeper = kind == "keeper"
     prctl = (*_PRCTL, SET_SECCOMP, SET_DEATH_SIGNAL) if keeper else _PRCTL
@@ -160,7 +163,7 @@ def _known(names: Iterable[str]) -> list[int]:
 
 
 def _itself(process: int) -> list[Instruction]:
-    """Signal and see itself, and its group, which has no other process."""
+    """Allow a process to signal and see only itself and its group, which has no other process."""
     return [
         instruction
         for call in _OF_PROCESSES
@@ -169,9 +172,9 @@ def _itself(process: int) -> list[Instruction]:
 
 
 def installer(filters: Sequence[Instruction]) -> Callable[[], None]:
-    """Return what leaves the process that calls it, for good, only what a filter allows.
+    """Return a function that installs a filter for the calling process, for ever.
 
-    All but the number of the process is prepared before a fork, to save every fork the time.
+    All but the process's number is prepared before a fork, to save each fork the time.
     """
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in filters)
     program = ctypes.create_string_buffer(code, len(code))

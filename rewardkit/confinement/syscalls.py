@@ -1,4 +1,4 @@
-"""System calls that Python has no function for; Linux on x86_64 and aarch64."""
+"""System calls that Python lacks, on Linux with x86_64 and aarch64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MACHINE = platform.machine()
 
 
 def numbers(table: str) -> dict[str, int]:
-    """Read "name x86_64 aarch64" from a file here into this machine's numbers; empty on others."""
+    """Return this machine's numbers from a file with the columns "name x86_64 aarch64"."""
     with open(os.path.join(os.path.dirname(__file__), table), encoding="ascii") as file:
         rows = [line.split() for line in file]
     column = {"x86_64": 1, "aarch64": 2}.get(MACHINE)
@@ -19,13 +19,13 @@ def numbers(table: str) -> dict[str, int]:
 
 
 NUMBERS = numbers("conditional_calls.txt")
-"""The calls that confine a process, and those that a judged program makes under conditions."""
+"""The calls that confine a process, and the calls that are allowed under conditions."""
 
 _LIBC = ctypes.PyDLL(None, use_errno=True)  # holds the interpreter's lock: `clone` needs that
 
 
 def syscall(name: str, *arguments: int | bytes | None) -> int:
-    """Return the call's result. OSError, which names the call, where the kernel refuses it."""
+    """Return the call's result. OSError names the call if the kernel refuses it."""
     if name not in NUMBERS:
         raise OSError(f"{name}: unknown on {platform.system()} {MACHINE}")
     values = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
@@ -37,7 +37,7 @@ def syscall(name: str, *arguments: int | bytes | None) -> int:
 
 
 def fork() -> int:
-    """Fork without Python's handlers: a fifth of a job's time, and of use to threads only."""
+    """Fork without Python's handlers, which take a fifth of a job's time and serve threads only."""
     child = int(_LIBC.fork())
     if child < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -49,7 +49,7 @@ _PRCTL.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
 
 def prctl(option: int, second: int, third: int = 0) -> None:
-    """Change what holds for this process. OSError where the kernel refuses it."""
+    """Call prctl(2) for this process. OSError if the kernel refuses it."""
     if _PRCTL(option, second, third, 0, 0):
         number = ctypes.get_errno()
         raise OSError(number, f"prctl {option}: {os.strerror(number)}")
@@ -60,6 +60,6 @@ SET_DEATH_SIGNAL, SET_SECCOMP, SET_SUBREAPER, SET_NO_NEW_PRIVILEGES = 1, 22, 36,
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, and for good."""
+    """Give up every capability, for ever."""
     prctl(SET_NO_NEW_PRIVILEGES, 1)
     syscall("capset", struct.pack("Ii", 0x20080522, 0), bytes(24))

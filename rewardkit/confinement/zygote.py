@@ -1,11 +1,11 @@
-"""A warm interpreter that forks a keeper for each jail; the keeper forks a process for every job.
+"""A warm interpreter, which forks a keeper for each jail. A keeper forks a process for each job.
 
-The caller starts it by exec, so that no process with threads or a GPU is ever forked. It ends when
-the caller does: their socket then reports its end, and so does that of every keeper.
+The caller starts the interpreter by exec, so no process with threads or a GPU is forked. When the
+caller ends, its sockets are closed, and the interpreter and all keepers end.
 
-A keeper of Python programs gives up its own reach, compiles the program once, and forks: a job then
-has little left to do. What a process touches after a fork is copied, page by page; that is most of
-the cost of a job, so keeper and job do as little as they can.
+A keeper of Python programs gives up its reach, compiles the program once, and forks: little is left
+for a job to do. The kernel copies each page that a process touches after a fork. That is most of a
+job's cost, so keeper and job do as little as they can.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ _INTERVAL = 0.02  # seconds between two looks at the number of a job's threads
 
 
 class Place(NamedTuple):
-    """What all jails of an interpreter have in common."""
+    """What the jails of an interpreter have in common."""
 
     isolation: str
     readable: Sequence[str]
     processes: int
     """A descriptor of /proc."""
     rules: int | None
-    """What Landlock allows Python programs, where that is the same in every jail."""
+    """What Landlock allows Python programs, if that is the same in every jail."""
     keep: program.Restriction | None
-    """What takes system calls from the keeper of Python programs."""
+    """Takes system calls from the keeper of Python programs."""
     restrict: program.Restriction | None
-    """What takes more of them from the programs."""
+    """Takes more system calls from the programs."""
 
 
 def main(isolation: str, *options: str) -> None:
     """Fork a keeper for every message on standard input, a socket, until it is closed.
 
-    `options` are JSON: folders to read, and packages to import, by name, with their folders.
+    `options` are JSON: readable folders, and the folders of packages by name.
     """
     readable, packages = map(json.loads, options)
     control = socket.socket(fileno=os.dup(0))
@@ -93,7 +93,7 @@ def _tell(control: int, **reply: object) -> None:
 
 
 class _Packages:
-    """Finds packages of the caller's environment by their names, and no others there."""
+    """Finds the named packages of the caller's environment, and no others."""
 
     def __init__(self, folders: dict[str, str]) -> None:
         self._folders = folders
@@ -109,7 +109,7 @@ class _Packages:
 
 
 def _import(packages: dict[str, str]) -> None:
-    """Load what programs import: a process that is forked later needn't."""
+    """Load what programs import, before processes are forked."""
     program.prepare_prelude()
     if packages:
         os.putenv("OPENBLAS_NUM_THREADS", "1")  # threads would not survive the fork
@@ -121,7 +121,7 @@ def _import(packages: dict[str, str]) -> None:
 
 
 def _enter(isolation: str, readable: Sequence[str]) -> tuple[Place, str]:
-    """Prepare what all jails have in common; also return why the kernel refuses it, if it does."""
+    """Prepare what jails have in common. Also return why the kernel refuses it, or ""."""
     processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
     rules, refused = None, ""
     try:
@@ -153,14 +153,14 @@ def _fork(isolation: str, control: int) -> int:
 
 
 def _python_folders() -> list[str]:
-    """Where the interpreter's modules and their libraries are."""
+    """The folders of the interpreter's modules and their libraries."""
     paths = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     paths += [str(sysconfig.get_config_var(name)) for name in ("DESTSHARED", "LIBDIR")]
     return [*paths, *(path for path in sys.path if os.path.isdir(path)), *LIBRARIES]
 
 
 class Keeper:
-    """The process of a jail that forks its jobs; process 1 where it has namespaces."""
+    """The process of a jail that forks jobs. With namespaces it is process 1."""
 
     def __init__(self, control: int, job: int, place: Place) -> None:
         self._control = _move_away(control)
@@ -179,7 +179,7 @@ class Keeper:
         self._filter: program.Restriction | None = None
 
     def keep(self) -> NoReturn:
-        """Run jobs until the caller closes the jail; leave nothing behind, and exit."""
+        """Run jobs until the caller closes the jail. Leave nothing behind, and exit."""
         try:
             self._start()
             _tell(self._control, stage="ready")
@@ -220,7 +220,7 @@ class Keeper:
             self._confine()
 
     def _confine(self) -> None:
-        """Give up what its jobs must not have; but for new processes, which they give up."""
+        """Give up what jobs must not have, but forking, which jobs give up themselves."""
         rules = self._place.rules
         if self._namespaces:
             namespaces.mount_writable(self._limits["file_bytes"])
@@ -230,7 +230,7 @@ class Keeper:
         program.confine(self._limits["resources"], rules, self._place.keep)
 
     def _serve(self) -> bool:
-        """Run one job and report how it ended. False when the caller has closed the jail."""
+        """Run a job and report how it ended. Return False if the caller has closed the jail."""
         message, ancillary, _, _ = self._socket.recvmsg(protocol.LONGEST, 64)
         if message == protocol.KILL:  # for a job that has ended by itself
             return True
@@ -258,7 +258,7 @@ class Keeper:
         return True
 
     def _restrict(self) -> None:
-        """In a job: give up what it must not have before it runs anything."""
+        """In a job: give up what programs must not have, before anything runs."""
         os.setsid()
         if not self._namespaces:
             prctl(SET_DEATH_SIGNAL, signal.SIGKILL)
@@ -268,7 +268,7 @@ class Keeper:
             self._place.restrict()
 
     def _prepare(self, kind: str) -> None:
-        """Prepare the folder of builds, the rules for its files and the filter for a command."""
+        """Prepare the folder of builds, the rules for files and the filter for a command."""
         confines = self._place.isolation != "none"
         if self._scratch is None:
             if self._namespaces:  # in memory, where this process may mount
@@ -293,7 +293,7 @@ class Keeper:
             self._filter = seccomp.installer(seccomp.listed(kind))
 
     def _watch(self, child: int, cpu_seconds: float, wall_seconds: float) -> dict[str, Any]:
-        """Wait until the job ends or passes a limit; end all that is left of it, and tell how."""
+        """Wait until the job ends or passes a limit. Kill what is left, and return how it ended."""
         start = time.monotonic()
         process = os.pidfd_open(child)
         self._poll.register(process, select.POLLIN)
@@ -320,7 +320,7 @@ class Keeper:
     def _describe_end(
         self, ended: str, seconds: float, cpu_seconds: float, status: int, used: Any
     ) -> dict[str, Any]:
-        """The reply for the caller; "spent" is a keeper that must run no other job."""
+        """The reply for the caller. A "spent" keeper must run no other job."""
         cpu = used.ru_utime + used.ru_stime
         signalled = os.WIFSIGNALED(status)
         number = os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
@@ -334,12 +334,12 @@ class Keeper:
         return {"ended": ended, **facts}
 
     def _has_little_time_left(self) -> bool:
-        """Whether this process has used much of the time that each of its jobs has."""
+        """Whether the keeper has used much of the time that each job has."""
         most: float = self._limits["cpu_seconds"]
         return self._python and 2 * time.process_time() > most
 
     def _threads(self) -> int:
-        """The number of threads of the job, and of its children where it may have any."""
+        """The number of threads of the job and its children."""
         count = 0
         with contextlib.suppress(OSError, ValueError):
             for child in os.pread(self._children, 4096, 0).split():
@@ -347,7 +347,7 @@ class Keeper:
         return count
 
     def _end(self, child: int) -> tuple[int, Any]:
-        """Kill the job and all that it started; return what wait4 says about the job."""
+        """Kill the job and all that it started. Return the job's status and resources."""
         os.kill(child, signal.SIGKILL)
         if not self._alone:
             with contextlib.suppress(ProcessLookupError):
@@ -361,7 +361,7 @@ class Keeper:
         return status, used
 
     def _kill_orphans(self) -> None:
-        """Kill what became a child of this process when its own parent ended."""
+        """Kill the processes whose parents have ended."""
         orphans = [-1] if self._namespaces else map(int, os.pread(self._children, 4096, 0).split())
         for pid in orphans:
             with contextlib.suppress(ProcessLookupError):
@@ -369,13 +369,13 @@ class Keeper:
 
 
 def _traces() -> tuple[int, int]:
-    """What tells whether a job wrote files: the next one then gets another keeper."""
+    """Values that change if a job writes files. The next job then gets another keeper."""
     status = os.stat(namespaces.WRITABLE)
     return status.st_size, status.st_mtime_ns
 
 
 def _move_away(descriptor: int) -> int:
-    """Move a descriptor out of the way of a job's."""
+    """Move a descriptor away from the numbers of a job's descriptors."""
     moved: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH)
     os.close(descriptor)
     return moved
