@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rewardkit.curate.references import Decision, Suspect, read_decisions
 from rewardkit.harness.report.page import allowed, html_template, page_style
@@ -46,6 +45,26 @@ def render_page(curated: Curated, *, live: bool = False) -> str:
     decisions = read_decisions(curated.output_dir)
     suspects = [finding.suspect for finding in curated.findings if finding.suspect]
     suspects.sort(key=lambda suspect: -suspect.share)
+    disputes = [
+        (
+            *(dispute.problem.id, dispute.problem.reference, dispute.majority),
+            *(f"{dispute.share:.0%} of {dispute.problem.judged}", dispute.reading),
+        )
+        for dispute in curated.disputes
+    ]
+    duplicates = [
+        (finding.problem.id, finding.duplicate_of, finding.problem.question[:MOST_CHARACTERS])
+        for finding in curated.findings
+        if finding.duplicate_of
+    ]
+    overlaps = [
+        (
+            *(finding.problem.id, overlap.set, overlap.how),
+            *(finding.problem.question[:MOST_CHARACTERS], overlap.text[:MOST_CHARACTERS]),
+        )
+        for finding in curated.findings
+        if (overlap := finding.overlap)
+    ]
     return html_template(FOLDER / "page.html.jinja").render(
         folder=curated.output_dir.name,
         findings=curated.findings,
@@ -56,9 +75,9 @@ def render_page(curated: Curated, *, live: bool = False) -> str:
         rates=_rates(curated),
         suspects=[(suspect, _decided(suspect, decisions)) for suspect in suspects[:MOST_SUSPECTS]],
         hidden=max(0, len(suspects) - MOST_SUSPECTS),
-        disputes=list(islice(_disputes(curated), MOST_PAIRS)),
-        duplicates=list(islice(_duplicates(curated), MOST_PAIRS)),
-        overlaps=list(islice(_overlaps(curated), MOST_PAIRS)),
+        disputes=disputes[:MOST_PAIRS],
+        duplicates=duplicates[:MOST_PAIRS],
+        overlaps=overlaps[:MOST_PAIRS],
         style=style(),
         script=script(),
         policy=policy(live=live),
@@ -85,35 +104,3 @@ def _rates(curated: Curated) -> list[tuple[str, str, str]]:
 def _decided(suspect: Suspect, decisions: Mapping[tuple[str, str], Decision]) -> str:
     decision = decisions.get((suspect.problem.task, suspect.problem.id))
     return f"{decision.decision} {decision.reference}".strip() if decision else ""
-
-
-def _disputes(curated: Curated) -> Any:
-    for dispute in curated.disputes:
-        share = f"{dispute.share:.0%} of {dispute.problem.judged}"
-        yield (
-            dispute.problem.id,
-            dispute.problem.reference,
-            dispute.majority,
-            share,
-            dispute.reading,
-        )
-
-
-def _duplicates(curated: Curated) -> Any:
-    for finding in curated.findings:
-        if finding.duplicate_of:
-            yield (
-                finding.problem.id,
-                finding.duplicate_of,
-                finding.problem.question[:MOST_CHARACTERS],
-            )
-
-
-def _overlaps(curated: Curated) -> Any:
-    for finding in curated.findings:
-        if finding.overlap:
-            texts = (
-                finding.problem.question[:MOST_CHARACTERS],
-                finding.overlap.text[:MOST_CHARACTERS],
-            )
-            yield finding.problem.id, finding.overlap.set, finding.overlap.how, *texts

@@ -43,6 +43,9 @@ FLAGS: Mapping[str, Callable[[CuratedProblem], object]] = {
 }
 """Flags that follow from a problem's text."""
 
+GUESSES = 3
+"""References of a task, the most frequent ones, whose share of problems is listed."""
+
 MISSING = "no reference"
 UNREADABLE = "unequal to itself"
 EMPTY_PAYS = "solved by the empty reply"
@@ -89,11 +92,11 @@ def _notes(verifier: Verifier, sample: Sample) -> Iterator[str]:
     yield from verifier.notes(sample)
 
 
-def guesses(problems: Problems, most: int = 3) -> Iterator[tuple[str, str, float]]:
+def guesses(problems: Problems) -> Iterator[tuple[str, str, float]]:
     """Yield each task's most frequent references, with the share of problems that each solves."""
     for name in problems.judges:
         of_task = problems.of_task(name)
-        common = Counter(problem.reference for problem in of_task).most_common(most)
+        common = Counter(problem.reference for problem in of_task).most_common(GUESSES)
         for reference, count in common if of_task else ():
             if count > 1:
                 yield name, reference, count / len(of_task)

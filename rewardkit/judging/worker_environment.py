@@ -30,11 +30,9 @@ def looks_secret(name: str, value: str = "") -> bool:
     return bool(_SECRET.search(name) or _PASSWORD_IN_URL.search(value))
 
 
-def passed_variables(
-    names: Iterable[str], environment: Mapping[str, str] = os.environ
-) -> tuple[str, ...]:
+def passed_variables(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names in `names` and in REWARDKIT_WORKER_ENV, sorted, each once."""
-    listed = environment.get(PASSED_VARIABLE, "").split(",")
+    listed = os.environ.get(PASSED_VARIABLE, "").split(",")
     return tuple(sorted({*names, *(name.strip() for name in listed)} - {""}))
 
 

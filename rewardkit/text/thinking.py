@@ -125,12 +125,9 @@ def split_thinking(text: str, prompt: str = "") -> tuple[str, str]:
 def thinking_is_open(prompt: str, completion: str) -> bool:
     """Return whether the last thinking block is never closed. The prompt may open the block."""
     start, opened = _answer_span(completion)
-    return opened >= 0 or (not start and opens_thinking(prompt))
-
-
-def opens_thinking(prompt: str) -> bool:
-    """Return whether a prompt ends with the opening of a thinking block."""
-    return bool(prompt) and _OPENING_AT_END.search(prompt[-_LONGEST_TAG:]) is not None
+    if opened >= 0 or start:
+        return opened >= 0
+    return _OPENING_AT_END.search(prompt[-_LONGEST_TAG:]) is not None
 
 
 def in_think_tags(text: str, tags: ThinkingTags | None) -> str:

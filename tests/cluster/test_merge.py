@@ -239,83 +239,64 @@ def test_a_shard_that_was_killed_carries_on(run: Run, share: float) -> None:
     assert content("run", "summary.json") == content("one", "summary.json")
 
 
-@pytest.mark.parametrize("run", [evaluate, score])
-def test_an_absent_shard_is_named_with_the_command_that_does_it(run: Run) -> None:
-    shards(run, 3)
+def absent() -> None:
     shutil.rmtree("run/shard-2-of-3")
-    with pytest.raises(RunMismatch) as error:
-        merge(Path("run"))
-    command, _, why = str(error.value).splitlines()[1].partition("  # ")
-    assert why == "absent"
-    assert run_command(*shlex.split(command)[1:]) == 0
-    merge(Path("run"))
-    assert not (Path("run") / ".samples.jsonl.part").exists()
 
 
-def mending(message: str) -> list[str]:
-    return shlex.split(message.partition("To run it again: ")[2])[1:]
-
-
-@pytest.mark.parametrize("run", [evaluate, score])
-def test_a_shard_that_is_there_twice_is_named_with_the_command_that_does_it(run: Run) -> None:
-    shards(run, 3)
+def twice() -> None:
     shutil.rmtree("run/shard-3-of-3")
     shutil.copytree("run/shard-1-of-3", "run/shard-3-of-3")
-    with pytest.raises(RunMismatch, match="shard-3-of-3 holds shard 1/3, a second time") as error:
-        merge(Path("run"))
-    assert run_command(*mending(str(error.value))) == 0
-    merge(Path("run"))
 
 
-def test_a_shard_of_another_run_is_named_with_the_command_that_does_it() -> None:
-    shards(evaluate, 2)
-    assert evaluate("--shard=3/3", "--seed=4", folder="foreign") == 0
-    shutil.rmtree("run")
-    shards(evaluate, 3)
+def foreign() -> None:
     shutil.rmtree("run/shard-3-of-3")
+    assert evaluate("--shard=3/3", "--seed=4", folder="foreign") == 0
     shutil.copytree("foreign/shard-3-of-3", "run/shard-3-of-3")
-    with pytest.raises(RunMismatch, match=r"shard-3-of-3 .* differs in sampling\.seed") as error:
-        merge(Path("run"))
-    assert run_command(*mending(str(error.value))) == 0
-    merge(Path("run"))
 
 
-def copied_row(samples: Path, other: Path) -> None:
-    samples.write_bytes(samples.read_bytes() + other.read_bytes().splitlines(keepends=True)[0])
+def change_rows(change: Callable[[bytes], bytes]) -> Callable[[], None]:
+    def damage() -> None:
+        samples = Path("run/shard-1-of-3/samples.jsonl")
+        samples.write_bytes(change(samples.read_bytes()))
+
+    return damage
 
 
-def lost_row(samples: Path, other: Path) -> None:
-    samples.write_bytes(b"".join(samples.read_bytes().splitlines(keepends=True)[:-1]))
+def first_row(number: int) -> bytes:
+    return content(f"run/shard-{number}-of-3", "samples.jsonl")[0].splitlines(keepends=True)[0]
 
 
-def doubled_row(samples: Path, other: Path) -> None:
-    copied_row(samples, samples)
+ROWS: dict[str, Callable[[bytes], bytes]] = {
+    "belongs to another shard": lambda rows: rows + first_row(2),
+    "its summary": lambda rows: b"".join(rows.splitlines(keepends=True)[:-1]),
+    "is a duplicate": lambda rows: rows + first_row(1),
+    "has no source_row": lambda rows: rows.replace(b', "source_row"', b', "sourcerow"'),
+}
+"""Damages to a shard's rows, by what is said of them."""
+DAMAGES: list[tuple[Run, Callable[[], None], str]] = [
+    *((run, absent, "run lacks 1 of its 3 shards") for run in (evaluate, score)),
+    *((run, twice, "shard-3-of-3 holds shard 1/3, a second time") for run in (evaluate, score)),
+    (evaluate, foreign, r"shard-3-of-3 .* differs in sampling\.seed"),
+    *(
+        (score, change_rows(change), f"shard-1-of-3 can't be merged: .*{cause}")
+        for cause, change in ROWS.items()
+    ),
+]
 
 
-def unnumbered_row(samples: Path, other: Path) -> None:
-    samples.write_bytes(samples.read_bytes().replace(b', "source_row"', b', "sourcerow"'))
-
-
-@pytest.mark.parametrize(
-    ("damage", "cause"),
-    [
-        (copied_row, "belongs to another shard"),
-        (lost_row, "its summary"),
-        (doubled_row, "is a duplicate"),
-        (unnumbered_row, "has no source_row"),
-    ],
-)
-def test_rows_that_were_copied_lost_or_doubled_are_refused(
-    damage: Callable[[Path, Path], None], cause: str
+@pytest.mark.parametrize(("run", "damage", "cause"), DAMAGES)
+def test_damage_is_named_with_the_command_that_repairs_it(
+    run: Run, damage: Callable[[], None], cause: str
 ) -> None:
-    shards(score, 2)
-    samples, other = (Path(f"run/shard-{number}-of-2/samples.jsonl") for number in (1, 2))
-    damage(samples, other)
-    with pytest.raises(RunMismatch, match=rf"shard-1-of-2 can't be merged: .*{cause}") as error:
+    shards(run, 3)
+    damage()
+    with pytest.raises(RunMismatch, match=cause) as error:
         merge(Path("run"))
-    assert not (Path("run") / "samples.jsonl").exists()
-    assert run_command(*mending(str(error.value))) == 0
+    assert not Path("run/samples.jsonl").exists()
+    _, _, command = str(error.value).rpartition("rewardkit ")
+    assert run_command(*shlex.split(command, comments=True)) == 0
     merge(Path("run"))
+    assert not Path("run/.samples.jsonl.part").exists()
 
 
 def changed_records(change: Callable[[dict[str, Any]], object]) -> None:
