@@ -32,7 +32,7 @@ from typing import Any
 
 from rewardkit.audit import Audit, audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import ANSWERS, MOST, StratumScore, drawn, read_set, scores
+from rewardkit.audit.labelled import ANSWERS, MOST, StratumScore, draw_answers, read_set, scores
 from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.output import page, share_text
 
@@ -344,7 +344,9 @@ class Grader:
         The folder keeps what this version has judged; a later run judges what is new.
         """
         answers = [
-            answer for answer in drawn(read_set("unseen"), MOST) if answer.stratum in self.strata
+            answer
+            for answer in draw_answers(read_set("unseen"), MOST)
+            if answer.stratum in self.strata
         ]
         name = f"{self.reward.__name__}-{sha256(repr(self.source).encode()).hexdigest()[:12]}"
         kept, file = folder / f"{name}.json", folder / f"{name}.jsonl"

@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple
 
 from rewardkit.audit.attacks import attacks
-from rewardkit.audit.cases import Case, Draw, interleaved
+from rewardkit.audit.cases import Case, Draw, interleave
 from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.own_data import DataRow, data_cases
 from rewardkit.audit.targets import Target, VerifierTarget
@@ -64,7 +64,7 @@ class CaseSource:
     def cases(self, family: str, per_family: int) -> Iterator[Case]:
         """Yield generated cases, attacks and cases from the data set in turn."""
         draws = {name: draw for name, draw in self.draws.items() if name.startswith(family)}
-        generated = islice(interleaved(draws, self.seed), per_family * len(draws))
+        generated = islice(interleave(draws, self.seed), per_family * len(draws))
         for cases in zip_longest(generated, self._attacks(per_family), self.from_data):
             for case in cases:
                 if case is not None and case.family.startswith(family):
@@ -76,13 +76,13 @@ class CaseSource:
         if self.rows:
             references = [(row.reference, row.columns) for row in self.rows]
             return attacks(references, self.kind, self.seed, form)
-        drawn = islice(interleaved(self.plain, self.seed), min(ATTACKED, per_family))
+        drawn = islice(interleave(self.plain, self.seed), min(ATTACKED, per_family))
         rows = [(case.reference, case.columns) for case in drawn]
         return map(self.spelling.stored, attacks(rows, self.kind, self.seed, form))
 
     def behaviour_cases(self) -> list[Case]:
         """Return a few cases, right and wrong, to observe behaviour with."""
-        drawn = interleaved(self.draws, self.seed) if self.draws else self.from_data
+        drawn = interleave(self.draws, self.seed) if self.draws else self.from_data
         return list(islice(drawn, BEHAVIOUR_CASES))
 
 

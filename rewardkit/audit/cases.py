@@ -51,7 +51,7 @@ def _drawn(family: str, pair: Pair, form: str, right: bool, rng: Random) -> Case
     return Case(family, form.format(answer), reference, right)
 
 
-def interleaved(families: Mapping[str, Draw], seed: int) -> Iterator[Case]:
+def interleave(families: Mapping[str, Draw], seed: int) -> Iterator[Case]:
     """Yield cases without end, of each family in turn: a budget cuts all families evenly."""
     sources = [(Random(f"{name} {seed}"), draw) for name, draw in families.items()]
     while sources:

@@ -68,7 +68,7 @@ def _answer(row: Mapping[str, Any], number: int, source: str, unnamed: str) -> L
     return LabelledAnswer(case, stratum, str(row.get("verifier") or ""), options)
 
 
-def fitting(
+def select_answers(
     answers: Sequence[LabelledAnswer],
     target: str,
     kind: str | None,
@@ -93,7 +93,7 @@ def fitting(
     ]
 
 
-def drawn(answers: Sequence[LabelledAnswer], most: int) -> list[LabelledAnswer]:
+def draw_answers(answers: Sequence[LabelledAnswer], most: int) -> list[LabelledAnswer]:
     """Return at most so many answers of each stratum, the same answers for every target."""
     kept: set[str] = set()
     for stratum in {answer.stratum for answer in answers}:

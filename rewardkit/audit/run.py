@@ -22,10 +22,10 @@ from rewardkit.audit.labelled import (
     StratumScore,
     by_options,
     disagreement,
-    drawn,
-    fitting,
+    draw_answers,
     read_set,
     scores,
+    select_answers,
 )
 from rewardkit.audit.measure import (
     SEVERITIES,
@@ -221,7 +221,9 @@ def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: 
     name = target if isinstance(target, str) else ""
     answers = [
         answer
-        for answer in fitting(read_set(source), name, options.kind or KIND_OF.get(name), KIND_OF)
+        for answer in select_answers(
+            read_set(source), name, options.kind or KIND_OF.get(name), KIND_OF
+        )
         if answer.case.family.startswith(options.family)
     ]
     if not answers:
@@ -229,7 +231,7 @@ def _audit_set(target: str | Callable[..., Any], options: AuditOptions, source: 
             f"{source} has no answers for {name or target}: name another --kind or --family"
         )
     fit = len(answers)
-    answers = drawn(answers, options.per_family or MOST)
+    answers = draw_answers(answers, options.per_family or MOST)
     judged: list[tuple[Case, CaseResult]] = []
     findings: list[AuditFinding] = []
     for row_options, group in by_options(answers):

@@ -82,7 +82,12 @@ class Signature:
         first = [arguments[name] for name in self.positional]
         rest = dict(list(parameters.items())[len(first) :])
         takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in rest.values())
-        needed = [name for name, parameter in rest.items() if _is_needed(parameter)]
+        variadic = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        needed = [
+            name
+            for name, parameter in rest.items()
+            if parameter.default is parameter.empty and parameter.kind not in variadic
+        ]
         missing = [name for name in needed if name not in arguments]
         if missing:
             raise UsageError(
@@ -91,11 +96,6 @@ class Signature:
             )
         left = arguments.keys() - set(self.positional)
         return first, {name: arguments[name] for name in left if takes_all or name in rest}
-
-
-def _is_needed(parameter: inspect.Parameter) -> bool:
-    takes_any = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    return parameter.default is parameter.empty and not takes_any
 
 
 async def _awaited(result: Any) -> Any:
@@ -126,15 +126,11 @@ def _prompt(case: Case, messages: bool) -> Any:
     return [{"role": "user", "content": _question(case)}] if messages else _question(case)
 
 
-def _lists(cases: Sequence[Case]) -> dict[str, list[Any]]:
+def _of_trl(cases: Sequence[Case], messages: bool) -> Arguments:
     rows = [_row(case) for case in cases]
     names = {name for row in rows for name in row}
-    return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _of_trl(cases: Sequence[Case], messages: bool) -> Arguments:
     return {
-        **_lists(cases),
+        **{name: [row.get(name) for row in rows] for name in names},
         "prompts": [_prompt(case, messages) for case in cases],
         "completions": [_reply(case, messages) for case in cases],
         "completion_ids": [list(range(len(case.completion))) for case in cases],

@@ -218,14 +218,12 @@ def run_requests(
     """Return the results of requests; for a request that hung or crashed, how it failed."""
     items = [("", Sample("", columns={"request": request})) for request in requests]
     verdicts = judge_many(verifier, items, JudgingOptions(seconds or SECONDS))
-    return [_result(verdict) for verdict in verdicts]
-
-
-def _result(verdict: Verdict) -> Any | CaseResult:
-    if verdict.correct:
-        return json.loads(verdict.answer or "null")
-    failure = "hang" if verdict.failure is Failure.TIMEOUT else "crash"
-    return CaseResult(None, None, failure, verdict.message)
+    results: list[Any | CaseResult] = []
+    for verdict in verdicts:
+        failure = "hang" if verdict.failure is Failure.TIMEOUT else "crash"
+        failed = CaseResult(None, None, failure, verdict.message)
+        results.append(json.loads(verdict.answer or "null") if verdict.correct else failed)
+    return results
 
 
 @dataclass(frozen=True)

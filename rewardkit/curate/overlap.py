@@ -33,7 +33,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text.casefold()))
 
 
-def masked(words: Sequence[str]) -> tuple[str, ...]:
+def mask_numbers(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words, with 0 for each number."""
     return tuple("0" if _NUMBER.match(word) else word for word in words)
 
@@ -87,15 +87,11 @@ def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, i
             sketch = rensa.RMinHash(num_perm=128, seed=0)
             sketch.update([" ".join(pair) for pair in pairs[place]])
             for other in sorted(index.query(sketch)):
-                if _jaccard(pairs[place], pairs[other]) >= NEAR:
+                shared = len(pairs[place] & pairs[other])
+                if shared / (len(pairs[place]) + len(pairs[other]) - shared) >= NEAR:
                     yield other, place
                     break
             index.insert(place, sketch)
-
-
-def _jaccard(first: frozenset[object], second: frozenset[object]) -> float:
-    shared = len(first & second)
-    return shared / (len(first) + len(second) - shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +121,7 @@ class Contamination:
             self._numbers.append(_numbers(words))
             self._long.add(words)
             self._short.add(words)
-            self._masked.add(masked(words))
+            self._masked.add(mask_numbers(words))
 
     def find(self, text: str) -> Overlap | None:
         """Return the evaluated text that overlaps most with this text, or None."""
@@ -143,7 +139,7 @@ class Contamination:
         yield from ((number, f"{LONG} words in a row") for number in self._long.share(words, 0.0))
         half = f"half of its runs of {SHORT} words"
         yield from ((number, half) for number in self._short.share(words, 0.5))
-        masks = masked(words)
+        masks = mask_numbers(words)
         yield from ((number, OTHER_NUMBERS) for number in self._masked.share(masks, 0.5))
 
     def _overlap(self, number: int, numbers: Counter[str], how: str) -> Overlap:

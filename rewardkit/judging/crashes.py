@@ -140,8 +140,8 @@ def settle_crashes(
     again = judge([items[index] for index in crashes], left)
     verdicts = {
         index: verdict
-        for index, one in zip(crashes, again, strict=True)
-        if (verdict := _known(one))
+        for index, outcome in zip(crashes, again, strict=True)
+        if (verdict := _known(outcome))
     }
     pending = {index: crash for index, crash in crashes.items() if index not in verdicts}
     controls = {index: _control_texts(items[index][1], control) for index in pending}

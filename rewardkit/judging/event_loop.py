@@ -98,10 +98,10 @@ async def _wait(judging: asyncio.Task[VerdictOrCrash], seconds: float, backstop:
     start, waited = time.monotonic(), own_time().waited
     while True:
         elapsed = time.monotonic() - start
-        own = elapsed - (own_time().waited - waited)
-        left = min(seconds - own, backstop - elapsed)
+        used = elapsed - (own_time().waited - waited)
+        left = min(seconds - used, backstop - elapsed)
         if judging.done() or left <= 0:
-            return own
+            return used
         await asyncio.wait({judging}, timeout=left)
 
 

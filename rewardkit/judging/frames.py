@@ -27,8 +27,8 @@ def socket_pair() -> tuple[socket.socket, socket.socket]:
 
     A child's own standard streams would take the place of a socket there.
     """
-    one, other = socket.socketpair()
-    return _above_standard(one), _above_standard(other)
+    first, second = socket.socketpair()
+    return _above_standard(first), _above_standard(second)
 
 
 def _above_standard(low: socket.socket) -> socket.socket:

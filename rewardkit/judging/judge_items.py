@@ -234,7 +234,10 @@ def _batch_outcomes(
         judged = list(verifier.judge_within(items, seconds, max_wall=wall, workers=options.workers))
         if len(judged) != len(items):
             raise ValueError(f"{len(judged)} verdicts on {len(items)} texts")
-        return [_of_batch(one) if isinstance(one, Exception) else Verdict.of(one) for one in judged]
+        return [
+            _of_batch(result) if isinstance(result, Exception) else Verdict.of(result)
+            for result in judged
+        ]
     except (KeyboardInterrupt, UsageError):  # the caller's
         raise
     except BaseException as error:  # a verifier may raise anything; each text is judged alone
@@ -334,8 +337,8 @@ def _judge_by_member(
 def _combined(
     verifier: Combination, text: str, sample: Sample, outcomes: Mapping[str, VerdictOrCrash]
 ) -> VerdictOrCrash:
-    verdicts = {name: one for name, one in outcomes.items() if isinstance(one, Verdict)}
-    crashes = [one for one in outcomes.values() if isinstance(one, Crash)]
+    verdicts = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Verdict)}
+    crashes = [outcome for outcome in outcomes.values() if isinstance(outcome, Crash)]
     try:
         combined = verifier.combine(text, sample, verdicts)
     except KeyboardInterrupt:  # as above

@@ -58,7 +58,9 @@ def may_be_interrupted() -> bool:
     if threading.get_ident() != threading.main_thread().ident:
         return False
     handlers = map(_signal.getsignal, _SIGNALS)  # `signal.getsignal` makes enumerations: slow
-    return any(callable(one) and one is not signal.default_int_handler for one in handlers)
+    return any(
+        callable(handler) and handler is not signal.default_int_handler for handler in handlers
+    )
 
 
 def stack_is_short() -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rewardkit
-from rewardkit.audit.cases import interleaved
+from rewardkit.audit.cases import interleave
 from rewardkit.audit.generators.replies import BOX, SENTENCE
 
 READERS: list[tuple[str, str, dict[str, Any], list[str]]] = [
@@ -37,7 +37,7 @@ def test_our_verifiers_judge_every_case_as_it_says(
     for form in forms:
         families = generator.families(form)
         count = 1 if kind == "code" else 12  # each program starts a process
-        cases = list(islice(interleaved(families, 1), count * len(families)))
+        cases = list(islice(interleave(families, 1), count * len(families)))
         verdicts = rewardkit.verify_batch(
             verifier, [case.completion for case in cases], [case.reference for case in cases]
         )
@@ -52,7 +52,7 @@ def test_families_come_in_turn_and_a_seed_repeats_them(kind: str) -> None:
     generator = importlib.import_module(f"rewardkit.audit.generators.{kind}")
     families = generator.families(generator.FORMS[0])
     first, again, other = (
-        list(islice(interleaved(families, seed), 3 * len(families))) for seed in (4, 4, 5)
+        list(islice(interleave(families, seed), 3 * len(families))) for seed in (4, 4, 5)
     )
     assert set(Counter(case.family for case in first).values()) == {3}
     assert first == again

@@ -13,7 +13,7 @@ import pytest
 
 from rewardkit.audit import audit
 from rewardkit.audit.cases import Case
-from rewardkit.audit.labelled import UNSEEN, StratumScore, disagreement, drawn, read_set
+from rewardkit.audit.labelled import UNSEEN, StratumScore, disagreement, draw_answers, read_set
 from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.output import markdown, page
 from rewardkit.errors import DataError, UnknownName, UsageError
@@ -131,10 +131,13 @@ def test_an_answer_without_a_verdict_is_neither_found_nor_accepted(tmp_path: Pat
 @pytest.mark.usefixtures("without_workers")
 def test_the_draw_of_a_stratum_is_the_same_for_every_target(tmp_path: Path) -> None:
     answers = read_set(written(tmp_path, *[BOXED] * 50, *[WRONG | {"stratum": "few"}] * 3))
-    some = drawn(answers, 10)
+    some = draw_answers(answers, 10)
     assert Counter(answer.stratum for answer in some) == {"other": 10, "few": 3}
-    assert drawn(answers, 10) == some
-    assert drawn(answers, 5)[:5] == [answer for answer in some if answer in drawn(answers, 5)][:5]
+    assert draw_answers(answers, 10) == some
+    assert (
+        draw_answers(answers, 5)[:5]
+        == [answer for answer in some if answer in draw_answers(answers, 5)][:5]
+    )
     result = audit(last_digit, set=written(tmp_path, *[BOXED] * 50), per_family=4)
     assert len(result.judged) == 4
     assert result.notes == ["drawn from 50: --per-family judges more"]

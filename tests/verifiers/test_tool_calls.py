@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import rewardkit
-from rewardkit.audit.cases import interleaved
+from rewardkit.audit.cases import interleave
 from rewardkit.audit.generators import tools
 from rewardkit.errors import DataError, UsageError
 from rewardkit.judging import judge_many
@@ -448,7 +448,7 @@ def test_of_a_list_of_possible_answers_all_are_due() -> None:
 @pytest.mark.parametrize("form", tools.FORMS)
 def test_generated_calls_are_judged_as_they_were_made(form: str) -> None:
     families = tools.families(form)
-    cases = list(islice(interleaved(families, 0), 15 * len(families)))
+    cases = list(islice(interleave(families, 0), 15 * len(families)))
     items = [(case.completion, Sample(case.reference, columns=case.columns)) for case in cases]
     verdicts = judge_many(ToolCalls(), items)
     missed = [

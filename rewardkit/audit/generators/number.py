@@ -37,14 +37,14 @@ SLIPS: Mapping[str, Callable[[int], str]] = {
 }
 
 
-def drawn(rng: Random) -> int:
+def draw_number(rng: Random) -> int:
     """A whole number of two to four digits that doesn't end in 0."""
     return rng.randint(1, 10 ** rng.randint(1, 3)) * 10 + rng.randint(1, 9)
 
 
 def values(rng: Random) -> tuple[str, str]:
     """A number and another one, in digits."""
-    number = drawn(rng)
+    number = draw_number(rng)
     return f"{number}", f"{number + rng.choice((-1, 1, 10))}"
 
 
@@ -52,7 +52,7 @@ def near_misses(form: str) -> dict[str, Draw]:
     """A family of wrong answers for each slip."""
 
     def pair(slip: Callable[[int], str], rng: Random) -> tuple[str, str]:
-        number = drawn(rng)
+        number = draw_number(rng)
         return slip(number), f"{number}"
 
     slips = {f"near miss: {name}": partial(pair, slip) for name, slip in SLIPS.items()}
@@ -63,7 +63,7 @@ def families(form: str) -> dict[str, Draw]:
     """All families of numbers, with answers written as `form`."""
 
     def pair(spell: Callable[[int], tuple[str, str]], rng: Random) -> tuple[str, str]:
-        return spell(drawn(rng))
+        return spell(draw_number(rng))
 
     spelled = {f"spelling: {name}": partial(pair, spell) for name, spell in SPELLINGS.items()}
     return {
