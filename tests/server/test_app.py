@@ -11,8 +11,6 @@ from types import ModuleType
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
@@ -173,27 +171,6 @@ def test_a_bad_request_is_named(
     answer = client.post("/v1/score", content=content)
     assert answer.status_code == status
     assert detail in answer.json()["detail"]
-
-
-@pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    path=st.sampled_from(["/v1/score", "/rm/math", "/get_reward/math"]),
-    body=st.binary(max_size=80)
-    | st.recursive(
-        st.none() | st.booleans() | st.floats() | st.text(max_size=8),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(["verifier", "items", "response", "label", "query"]),
-                inner,
-                max_size=4,
-            )
-        ),
-    ).map(lambda value: json.dumps(value).encode()),
-)
-def test_no_body_makes_the_server_fail(client: LocalClient, path: str, body: bytes) -> None:
-    assert client.post(path, content=body).status_code < 500
 
 
 def test_bodies_that_do_not_fit_together_are_refused_until_one_is_answered() -> None:

@@ -68,23 +68,19 @@ def same(one: GRPOTrainer, other: GRPOTrainer) -> bool:
     return all(map(torch.equal, weights(one), weights(other)))
 
 
-def test_momentum_0_is_trls_own_trainer_bit_for_bit(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    stock = trained(tiny_checkpoint, tmp_path, GRPOTrainer)
-    plain = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
-    assert len(plain.batches) == 4
-    for (_, got), (_, expected) in zip(plain.batches, stock.batches, strict=True):
-        assert torch.equal(got, expected)
-    assert same(plain, stock)
-
-
-def test_our_advantages_equal_trls_at_momentum_0(
+def test_momentum_0_is_trls_own_trainer_bit_for_bit(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stock = trained(tiny_checkpoint, tmp_path, GRPOTrainer)
+    plain = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
+    assert len(plain.batches) == 4
+    assert same(plain, stock)
     monkeypatch.setattr(MomentumGRPOTrainer, "_overrides", lambda self: True)
     ours = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
-    for (_, got), (_, expected) in zip(ours.batches, stock.batches, strict=True):
-        assert torch.allclose(got, expected, rtol=0, atol=1e-6)
+    batches = zip(plain.batches, ours.batches, stock.batches, strict=True)
+    for (_, got), (_, computed), (_, expected) in batches:
+        assert torch.equal(got, expected)
+        assert torch.allclose(computed, expected, rtol=0, atol=1e-6)
 
 
 def test_advantages_blend_the_steps_before(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -130,17 +130,15 @@ def test_the_log_the_curve_and_the_runs_are_there(
     assert {(row.step, *row.rewards) for row in kept} == {(n, "letters") for n in (1, 2, 3)}
 
 
-def test_completions_are_not_kept_where_the_script_says_so(learn: Any, tmp_path: Path) -> None:
-    learn({"max_steps": 1}, log_completions=False)
-    assert not (tmp_path / "out" / "completions").exists()
-
-
-def test_files_go_to_output_dir(learn: Any, tmp_path: Path) -> None:
-    learn({"max_steps": 1}, output_dir=tmp_path / "other")
+def test_files_go_to_output_dir_and_completions_nowhere_if_the_script_says_so(
+    learn: Any, tmp_path: Path
+) -> None:
+    learn({"max_steps": 1}, output_dir=tmp_path / "other", log_completions=False)
     names = {path.name for path in (tmp_path / "other").iterdir()}
     assert names == {"train_log.json", "eval_curve.png", "evaluation", "best.json"}
     found = json.loads((tmp_path / "other" / "best.json").read_text())
     assert found["checkpoint"] == str(tmp_path / "out" / "checkpoint-1")
+    assert not (tmp_path / "out" / "completions").exists()
 
 
 BEST_LOW = ("error_rate", "unfinished_rate", "flexible_gap", "thinking_unclosed_rate")

@@ -22,17 +22,20 @@ pytestmark = pytest.mark.engines
 GSM8K = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(40)]
 
 
+Plans = Callable[..., TrainingPlan]
+
+
 @pytest.fixture(scope="module")
-def plans(
-    tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], TrainingPlan]:
+def plans(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Plans:
+    """The plan of a recipe on the tiny model, with settings."""
     folder = tmp_path_factory.mktemp("plans")
     data = folder / "gsm8k.jsonl"
     data.write_text("\n".join(map(json.dumps, GSM8K)))
     made: dict[str, TrainingPlan] = {}
 
-    def plan(recipe: str) -> TrainingPlan:
-        if recipe not in made:
+    def plan(recipe: str, **settings: object) -> TrainingPlan:
+        key = f"{recipe} {settings}"
+        if key not in made:
             short = {"prompt": "motion_short"} if recipe == "motion" else {}
             room = {"max_completion_length": 600} if recipe in ("game24", "r1-zero") else {}
             evaluated = {"evaluation.data": str(data)} if "game24" != recipe != "motion" else {}
@@ -41,10 +44,10 @@ def plans(
                 model=str(tiny_checkpoint),
                 data=str(data) if evaluated else None,
                 output_dir=str(folder / recipe),
-                settings={**short, **room, **evaluated},
+                settings={**short, **room, **evaluated, **settings},
             )
-            made[recipe] = plan_training(options, Reporter())
-        return made[recipe]
+            made[key] = plan_training(options, Reporter())
+        return made[key]
 
     return plan
 
@@ -118,7 +121,7 @@ TABLE: list[tuple[str, str, Any]] = [
 
 @pytest.mark.parametrize(("recipe", "field", "expected"), TABLE)
 def test_a_recipe_resolves_to_its_source_s_number(
-    plans: Callable[[str], TrainingPlan], recipe: str, field: str, expected: object
+    plans: Plans, recipe: str, field: str, expected: object
 ) -> None:
     assert getattr(plans(recipe).config, field) == expected
 
@@ -128,7 +131,7 @@ def test_a_recipe_resolves_to_its_source_s_number(
     [("motion", 8, 32), ("gsm8k-xml", 32, 256), ("game24", 12, 96), ("r1-zero", 32, 256)],
 )
 def test_one_optimiser_step_is_one_generated_batch_of_whole_groups(
-    plans: Callable[[str], TrainingPlan], recipe: str, prompts: int, completions: int
+    plans: Plans, recipe: str, prompts: int, completions: int
 ) -> None:
     config = plans(recipe).config
     assert trl_config.prompts_a_step(config) == prompts
@@ -136,7 +139,7 @@ def test_one_optimiser_step_is_one_generated_batch_of_whole_groups(
     assert config.steps_per_generation == config.gradient_accumulation_steps
 
 
-def test_settings_outside_the_trainer_section(plans: Callable[[str], TrainingPlan]) -> None:
+def test_settings_outside_the_trainer_section(plans: Plans) -> None:
     motion, xml, game24, r1_zero = map(plans, ("motion", "gsm8k-xml", "game24", "r1-zero"))
     assert motion.config.max_completion_length + motion.rows.longest == 800
     assert xml.recipe.data.max_prompt_length == 256
@@ -214,20 +217,9 @@ def test_on_a_gpu_precision_is_the_recipe_s_and_vllm_shares_it(
     ],
 )
 def test_the_ablations_of_r1_zero_are_settings(
-    settings: dict[str, object], updates: int, tiny_checkpoint: Path, tmp_path: Path
+    settings: dict[str, object], updates: int, plans: Plans
 ) -> None:
-    data = tmp_path / "gsm8k.jsonl"
-    data.write_text("\n".join(map(json.dumps, GSM8K)))
-    room = {"max_completion_length": 600, "evaluation.every": 0}
-    options = TrainOptions(
-        recipe="r1-zero",
-        model=str(tiny_checkpoint),
-        data=str(data),
-        output_dir=str(tmp_path / "out"),
-        settings={**settings, **room},
-    )
-    plan = plan_training(options, Reporter())
-    config = plan.config
+    config = plans("r1-zero", **settings).config
     assert config.generation_batch_size == 256
     batches = config.steps_per_generation // config.gradient_accumulation_steps
     assert config.num_iterations * batches == updates

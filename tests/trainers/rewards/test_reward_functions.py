@@ -84,38 +84,30 @@ def test_columns_are_left_as_they_are() -> None:
     assert columns == before
 
 
+XML_PARTS = "correctness int strict_format soft_format xmlcount"
+XML_WEIGHTS = [2.0, 0.5, 0.5, 0.5, 0.5]
+
+
 @pytest.mark.parametrize(
-    ("task", "more", "expected"),
+    ("task", "more", "parts", "weights"),
     [
-        ("motion", {}, (["accuracy", "format"], [5.0, 1.0])),
-        (
-            "gsm8k",
-            {"verifier": "gsm8k_xml"},
-            (
-                ["correctness", "int", "strict_format", "soft_format", "xmlcount"],
-                [2.0, 0.5, 0.5, 0.5, 0.5],
-            ),
-        ),
-        ("gsm8k", {}, (["gsm8k"], [1.0])),
-        ("gsm8k", {"reading": "xml"}, (["gsm8k"], [1.0])),
-        ("gsm8k", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
-        ("math500", {"reading": "r1_zero"}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
-        ("math500", {}, (["math500"], [1.0])),
-        ("aqua", {}, (["aqua"], [1.0])),
-        ("game24", {}, (["outcome", "process", "length"], [0.55, 0.30, 0.15])),
-        ("r1_zero", {}, (["r1_zero", "r1_zero_format"], [1.0, 0.0])),
-        (
-            "gsm8k_xml",
-            {},
-            (
-                ["correctness", "int", "strict_format", "soft_format", "xmlcount"],
-                [2.0, 0.5, 0.5, 0.5, 0.5],
-            ),
-        ),
+        ("motion", {}, "accuracy format", [5.0, 1.0]),
+        ("gsm8k", {"verifier": "gsm8k_xml"}, XML_PARTS, XML_WEIGHTS),
+        ("gsm8k", {}, "gsm8k", [1.0]),
+        ("gsm8k", {"reading": "xml"}, "gsm8k", [1.0]),
+        ("gsm8k", {"reading": "r1_zero"}, "r1_zero r1_zero_format", [1.0, 0.0]),
+        ("math500", {"reading": "r1_zero"}, "r1_zero r1_zero_format", [1.0, 0.0]),
+        ("math500", {}, "math500", [1.0]),
+        ("aqua", {}, "aqua", [1.0]),
+        ("game24", {}, "outcome process length", [0.55, 0.30, 0.15]),
+        ("r1_zero", {}, "r1_zero r1_zero_format", [1.0, 0.0]),
+        ("gsm8k_xml", {}, XML_PARTS, XML_WEIGHTS),
     ],
 )
-def test_a_tasks_functions_and_weights(task: str, more: dict[str, str], expected: object) -> None:
-    assert names(task, **more) == expected
+def test_a_tasks_functions_and_weights(
+    task: str, more: dict[str, str], parts: str, weights: list[float]
+) -> None:
+    assert names(task, **more) == (parts.split(), weights)
 
 
 def test_a_task_object_a_rubric_or_a_verifier_is_accepted() -> None:
