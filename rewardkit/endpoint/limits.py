@@ -195,7 +195,6 @@ class RequestGate:
             self._loop.call_at(opens_at, self._open, opens_at)
 
     def _open(self, opens_at: float) -> None:
-        """Open the gate, unless it has been shut for longer."""
         if opens_at == self._opens_at:
             self._opens_at = float("-inf")  # a timer may fire slightly early
             self._admit()

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rewardkit.endpoint.errors import retry_after
 from rewardkit.errors import Unavailable, UsageError, needs_extra
 from rewardkit.judging.rows import paired_samples
 from rewardkit.protocols import Verifier
@@ -205,7 +206,6 @@ def remote(
 
 
 def _batches(items: Sequence[tuple[str, Sample]]) -> Iterator[list[tuple[str, Sample]]]:
-    """Split the items into requests, in order."""
     batch: list[tuple[str, Sample]] = []
     characters = 0
     for text, sample in items:
@@ -242,9 +242,8 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
     cause = redact(f"{name}: {response.status_code}: {_detail(response)}")
     if response.status_code < 500 and response.status_code not in AGAIN:
         raise UsageError(f"the server refused the request: {cause}")
-    seconds = response.headers.get("retry-after", "")
-    retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() else 0.0
-    raise NoVerdicts(cause, answered=True, retry_after=min(retry_after, LONGEST_PAUSE))
+    wait = min(retry_after(response.headers) or 0.0, LONGEST_PAUSE)
+    raise NoVerdicts(cause, answered=True, retry_after=wait)
 
 
 def _detail(response: Any) -> str:

@@ -129,7 +129,6 @@ class TokenMiddleware:
 
 
 def _split_token(path: str) -> tuple[str, str]:
-    """The path without its token, and the token."""
     if not path.startswith(PATH_PREFIX):
         return path, ""
     token, _, rest = path.removeprefix(PATH_PREFIX).partition("/")

@@ -75,20 +75,9 @@ def run_app(app: Starlette, *, host: str, port: int, drain_seconds: int) -> None
         log_level="warning",
         timeout_graceful_shutdown=drain_seconds,
     )
-    address = f"[{host}]" if ":" in host else host
+    name = f"[{host}]" if ":" in host else host
     with listener, contextlib.suppress(KeyboardInterrupt):
-        server = _Server(config, f"http://{address}:{listener.getsockname()[1]}")
-        server.run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """A server of uvicorn that prints its address in one line."""
-
-    def __init__(self, config: uvicorn.Config, address: str) -> None:
-        super().__init__(config)
-        self._address = address
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        sys.stderr.write(f"running on {self._address} ; Ctrl-C ends it\n")
+        # the socket listens already: a client that connects now waits for the start
+        sys.stderr.write(f"running on http://{name}:{listener.getsockname()[1]} ; Ctrl-C ends it\n")
         sys.stderr.flush()
+        uvicorn.Server(config).run(sockets=[listener])

@@ -428,7 +428,6 @@ def _hash(text: str) -> str:
 
 @functools.cache
 def _beside_table(suffix: str) -> str:
-    """The style or the script of the table."""
     return TABLE.with_name(f"live_runs{suffix}").read_text(encoding="utf-8")
 
 

@@ -120,7 +120,6 @@ def _parse(body: bytearray) -> object:
 
 
 def _has_too_many_values(text: str) -> bool:
-    """Whether a JSON text has more than `MOST_VALUES` values."""
     if _separators(text) <= MOST_VALUES:
         return False
     unescaped = text.replace(r"\\", "").replace(r"\"", "")

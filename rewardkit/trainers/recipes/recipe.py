@@ -386,7 +386,6 @@ def apply_overrides(
 
 
 def _types(contents: RecipeContents, trainer_fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The type of each setting by its dotted name."""
     sections = {
         **{name: types_of(group) for name, group in SECTIONS.items()},
         "rewards": dict.fromkeys(contents.get("rewards", {}), float | dict[str, Any]),

@@ -208,7 +208,6 @@ class BatchJudge:
             )
 
     def _warn_of_timeouts(self, verdicts: Sequence[Verdict]) -> None:
-        """Warn once if more than a few completions of a batch run out of time."""
         late = sum(verdict.failure is Failure.TIMEOUT for verdict in verdicts)
         if late > MANY_LATE * len(verdicts) and not self._has_warned:
             self._has_warned = True
@@ -477,7 +476,6 @@ def _resolve(
     reading: str | None,
     parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> Resolved:
-    """Resolve a name, a task or a verifier with these parameters."""
     if isinstance(named, str):
         return resolve(named, reading, **parameters)
     if not callable(named) and hasattr(named, "verifier"):

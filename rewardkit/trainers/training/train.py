@@ -141,7 +141,6 @@ def _save_final(trainer: Any, plan: TrainingPlan) -> None:
 
 
 def _trainer_class(plan: TrainingPlan) -> tuple[Any, dict[str, Any]]:
-    """The trainer's class and the arguments that only this class takes."""
     import trl
 
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer

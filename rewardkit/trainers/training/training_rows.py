@@ -62,9 +62,11 @@ class TrainingRows:
         Rows with completions are tokenized here, since TRL's tokenization may differ.
         """
         if self.completions is None:
-            if not self.conversational:
-                return _dataset(self.samples, [prompt.text for prompt in self.prompts])
-            return _dataset(self.samples, [turns(prompt.messages) for prompt in self.prompts])
+            prompts = [
+                turns(prompt.messages) if self.conversational else prompt.text
+                for prompt in self.prompts
+            ]
+            return _dataset(self.samples, prompts)
         from datasets import Dataset
 
         return Dataset.from_list(
