@@ -133,7 +133,7 @@ def key_values(pairs: Iterable[str], option: str) -> dict[str, Any]:
     return values
 
 
-def names(values: Iterable[str]) -> list[str]:
+def split_names(values: Iterable[str]) -> list[str]:
     """Split `a,b,c` into names, in order and without repeats. A file's name isn't split."""
     unique: dict[str, None] = {}
     for value in values:
@@ -142,7 +142,7 @@ def names(values: Iterable[str]) -> list[str]:
     return list(unique)
 
 
-def existing(words: Iterable[str]) -> list[str]:
+def existing_paths(words: Iterable[str]) -> list[str]:
     """Check words without an option: a shell expands an unquoted `run/checkpoint-*` to words."""
     folders = list(words)
     for word in folders:

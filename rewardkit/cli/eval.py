@@ -13,12 +13,12 @@ from rewardkit.cli.arguments import (
     INTERRUPTED,
     echo,
     echo_late,
-    existing,
+    existing_paths,
     fail_with,
     first_error,
-    names,
     resumable,
     show_tasks,
+    split_names,
 )
 from rewardkit.cli.options import OutputOptions, in_what, with_options
 from rewardkit.errors import BackendError, UsageError
@@ -254,8 +254,8 @@ def eval_command(
     from rewardkit.harness.runs.plan import plan_for
     from rewardkit.harness.runs.run import run
 
-    models = [*model, *existing(more_models or ())]
-    prompts = names(prompt or ())
+    models = [*model, *existing_paths(more_models or ())]
+    prompts = split_names(prompt or ())
     options = options_for(tuple(task or ()), models[0], prompts[0] if prompts else None, **given)
     if watch_timeout is not None and not watch:
         raise UsageError("--watch-timeout has no effect without --watch; add --watch")

@@ -258,7 +258,7 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
         None, "Copies of the model on the Ray cluster; by default all that fit."
     )
 
-    def checked(self) -> EvalOptions:
+    def check(self) -> EvalOptions:
         """Return the options. UsageError for an option that needs or contradicts another."""
         for name in ("data", "fewshot_data", "split", "output_dir"):
             if getattr(self, name) == "":
@@ -279,7 +279,7 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
         self.part()
         return replace(self, cluster=None) if self.cluster == "none" else self
 
-    def recorded(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The model, the prompt, and the options except those for places, without secrets."""
         names = [name for name in ("model", "prompt", *DEFAULTS) if name not in _PLACES]
         settings: dict[str, Any] = redact_value({name: getattr(self, name) for name in names})

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from rewardkit.cli import eval as cli
-from rewardkit.cli.arguments import names
+from rewardkit.cli.arguments import split_names
 from rewardkit.cli.eval import line, table
 from rewardkit.cli.options import OutputOptions
 from rewardkit.errors import BackendError
@@ -186,4 +186,4 @@ def test_names_are_listed_with_commas_or_one_by_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a,b.jinja").touch()
-    assert names(given) == found
+    assert split_names(given) == found

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 import rewardkit
 from rewardkit import Failure, Sample, Verdict, hookimpl, judging, registry
 from rewardkit.errors import Unavailable, UsageError
-from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judge_rows
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, judge_rows, judging_item
 from rewardkit.judging import JudgingOptions, close_pools
 from rewardkit.plugin import Rubric, Verifier
 from rewardkit.records import Completion
@@ -142,7 +142,7 @@ def by_evaluation(texts: list[str], references: list[str], folder: Path) -> list
     judges: Any = TaskVerifiers
     verifiers = judges(meet, None, timeout=LONG)
     batch = [
-        generated("t", Sample(reference), 0, Completion(text), verifiers)
+        judging_item("t", Sample(reference), 0, Completion(text), verifiers)
         for text, reference in zip(texts, references, strict=True)
     ]
     return [row.verdict.correct for row in judge_rows(batch)]

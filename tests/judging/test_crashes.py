@@ -15,7 +15,7 @@ import rewardkit
 from rewardkit import Failure, Sample, Verdict
 from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.harness.results.data_files import open_source
-from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judge_rows
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, judge_rows, judging_item
 from rewardkit.harness.runs.progress import Reporter
 from rewardkit.harness.scoring.jobs import FileJob
 from rewardkit.harness.scoring.score import score
@@ -174,7 +174,7 @@ def by_evaluation() -> list[float | None]:
     judges = TaskVerifiers(task.verifier(), task.flexible(), task.perfect)
     texts = [Completion(BAD), Completion(PERFECT)]
     sample = Sample(REFERENCE)
-    rows = judge_rows([generated("t", sample, 0, text, judges) for text in texts])
+    rows = judge_rows([judging_item("t", sample, 0, text, judges) for text in texts])
     assert [row.flexible and row.flexible.correct for row in rows] == [False, True]
     return [row.verdict.score for row in rows]
 

@@ -73,7 +73,7 @@ def verifiers_of_task(
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class JudgingItem:
     """A completion to judge."""
 
     completion: Completion
@@ -85,7 +85,7 @@ class Generated:
     given: Verdict | None = None
     """The verdict if there is nothing to judge: no completion, or no reference."""
 
-    def in_think_tags(self) -> Generated:
+    def in_think_tags(self) -> JudgingItem:
         """The completion with the common tags in place of the model's tags."""
         tags = self.verifiers.thinking_tags
         if tags is None:
@@ -94,7 +94,7 @@ class Generated:
         return replace(self, completion=completion, prompt=in_think_tags(self.prompt, tags))
 
 
-def generated(
+def judging_item(
     task: str,
     sample: Sample,
     index: int,
@@ -102,7 +102,7 @@ def generated(
     verifiers: TaskVerifiers,
     given: Verdict | None = None,
     **others: Any,
-) -> Generated:
+) -> JudgingItem:
     """A completion to judge, or with a `given` verdict. `others` are further fields of the row."""
     row = partial(
         CompletionRow,
@@ -123,10 +123,10 @@ def generated(
         tool_calls=completion.tool_calls,
         **others,
     )
-    return Generated(completion, others.get("prompt") or "", sample, verifiers, row, given)
+    return JudgingItem(completion, others.get("prompt") or "", sample, verifiers, row, given)
 
 
-def judge_rows(batch: Sequence[Generated], workers: int | None = None) -> list[CompletionRow]:
+def judge_rows(batch: Sequence[JudgingItem], workers: int | None = None) -> list[CompletionRow]:
     """The rows of a batch, with their verdicts, in order. `workers` as for `judge_many`."""
     rows: dict[int, CompletionRow] = {}
     for verifiers in dict.fromkeys(item.verifiers for item in batch):
@@ -192,7 +192,7 @@ def _adjust_to_end(
 
 def _judge_texts(
     verifier: VerifierCallable,
-    batch: Sequence[Generated],
+    batch: Sequence[JudgingItem],
     options: JudgingOptions,
     control: Control | None,
 ) -> tuple[list[str], list[Verdict]]:
@@ -220,7 +220,7 @@ def _judge_texts(
 
 
 def _judge_strictly(
-    verifiers: TaskVerifiers, batch: Sequence[Generated], options: JudgingOptions
+    verifiers: TaskVerifiers, batch: Sequence[JudgingItem], options: JudgingOptions
 ) -> list[Verdict]:
     thinking = thinking_of(verifiers.strict, options.thinking)
     texts, verdicts = _judge_texts(verifiers.strict, batch, options, verifiers.control)
@@ -246,7 +246,7 @@ def _judge_strictly(
 
 def _judge_flexibly(
     verifiers: TaskVerifiers,
-    batch: Sequence[Generated],
+    batch: Sequence[JudgingItem],
     strict: Sequence[Verdict],
     options: JudgingOptions,
 ) -> Sequence[BriefVerdict | None]:
@@ -270,16 +270,16 @@ class JudgingThread:
 
     def __init__(self, write: Callable[[list[CompletionRow]], None]) -> None:
         self._write = write
-        self._queue: queue.SimpleQueue[Generated | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[JudgingItem | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name="judging", daemon=True)
         self._thread.start()
 
-    def put(self, generated: Generated) -> None:
+    def put(self, item: JudgingItem) -> None:
         """Queue a completion. Raise the error of an earlier completion."""
         if self._failure is not None:
             raise self._failure
-        self._queue.put(generated)
+        self._queue.put(item)
 
     def finish(self) -> None:
         """Wait until all queued completions are judged and written."""

@@ -54,7 +54,7 @@ def options_for(
         model=model,
         prompt=prompt,
         set_by_tasks=set_by_tasks,
-    ).checked()
+    ).check()
 
 
 def as_typed(options: Mapping[str, Any]) -> str:
@@ -197,7 +197,7 @@ _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:
     """The options and those of the engine, without secrets, for a run's record."""
-    settings = options.recorded()
+    settings = options.record()
     settings["engine"] = {
         **{name: settings[name] for name in ("dtype", "chat_template", "max_model_len")},
         "backend": backend_name,
@@ -223,7 +223,7 @@ def default_folder(options: EvalOptions, name: str | None = None) -> str:
     The name hashes the options that differ from their defaults: a new option with a default changes
     no name. `name` replaces the model's name.
     """
-    settings = options.recorded()
+    settings = options.record()
     for option in _WITHOUT_EFFECT:
         del settings[option]
     settings = {**differing_settings(settings), "tasks": [task.name for task in options.tasks]}

@@ -27,7 +27,7 @@ from rewardkit.harness.results.summary import (
 )
 from rewardkit.harness.results.summary_tables import summary_tables
 from rewardkit.harness.runs.fingerprint import run_fingerprint, task_hashes
-from rewardkit.harness.runs.judging_thread import ALL_THINKING, JudgingThread, generated
+from rewardkit.harness.runs.judging_thread import ALL_THINKING, JudgingThread, judging_item
 from rewardkit.harness.runs.options import as_typed
 from rewardkit.harness.runs.plan import RenderedTask, RunPlan, TaskPlan, render_task
 from rewardkit.harness.runs.progress import Reporter
@@ -342,7 +342,7 @@ def _generate(active: _ActiveRun, rendered_task: RenderedTask, judging: JudgingT
             _, sample, index = waiting.pop(request.key)
             ids = request.prompt.token_ids
             judging.put(
-                generated(
+                judging_item(
                     task_plan.task.name,
                     sample,
                     index,

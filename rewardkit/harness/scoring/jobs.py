@@ -26,10 +26,10 @@ from rewardkit.harness.results.data_files import Chunk, JsonLines, Source, all_r
 from rewardkit.harness.results.run_folder import SOURCE_ROW, Shard
 from rewardkit.harness.results.summary import require_cluster
 from rewardkit.harness.runs.judging_thread import (
-    Generated,
+    JudgingItem,
     TaskVerifiers,
-    generated,
     judge_rows,
+    judging_item,
 )
 from rewardkit.harness.runs.subset import Subset
 from rewardkit.harness.scoring.sources import (
@@ -148,14 +148,14 @@ class Job:
             return False
         return self.shard is None or self.shard.takes(task, identifier)
 
-    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[JudgingItem]:
         """The completions of a row; none if the row is left out."""
         raise NotImplementedError
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Judge the rows of a chunk."""
         result = ChunkResult()
-        batch: list[Generated] = []
+        batch: list[JudgingItem] = []
         for number, fields in enumerate(self.source.rows(chunk), chunk.first):
             of_row = self.completions_of(fields, number)
             batch += of_row
@@ -213,7 +213,7 @@ class FileJob(Job):
     def problems(self) -> Iterator[tuple[str, str]]:
         return ((self.name, self._sample(row, number)[0].id) for number, row in self._rows())
 
-    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[JudgingItem]:
         plain = self._plain(row, number)
         if plain is None:
             return []
@@ -230,7 +230,7 @@ class FileJob(Job):
         if lacking is not None:
             unjudged = Verdict.unjudged(f"{NO_REFERENCE}: {str(lacking).partition(';')[0]}")
         return [
-            generated(
+            judging_item(
                 *(self.name, sample, index, reply.completion, self.verifiers),
                 unjudged or (None if reply.has_text else WITHOUT_COMPLETION),
                 label=reply.label,
@@ -338,7 +338,7 @@ class RunJob(Job):
             row = self._row(fields, number)
             yield row.task, row.id
 
-    def completions_of(self, row: Mapping[str, Any], number: int) -> list[Generated]:
+    def completions_of(self, row: Mapping[str, Any], number: int) -> list[JudgingItem]:
         stored = self._row(row, number)
         if not self.takes(stored.task, stored.id):
             return []
@@ -346,7 +346,9 @@ class RunJob(Job):
             stored = replace(stored, others={**stored.others, SOURCE_ROW: number})
         before = BriefVerdict(stored.verdict.correct, stored.verdict.answer)
         judged, verifiers = partial(replace, stored, before=before), self.verifiers[stored.task]
-        return [Generated(stored.generated, stored.prompt or "", stored.sample, verifiers, judged)]
+        return [
+            JudgingItem(stored.generated, stored.prompt or "", stored.sample, verifiers, judged)
+        ]
 
     def _row(self, fields: Mapping[str, Any], number: int) -> CompletionRow:
         place = f"{self.source.path}, row {number + 1}"

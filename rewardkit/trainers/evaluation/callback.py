@@ -152,7 +152,7 @@ class EvaluationCallback(TrainerCallback):  # type: ignore[misc]  # transformers
         tasks = tuple(task) if isinstance(task, Sequence) and not isinstance(task, str) else (task,)
         values = read_values(CALLBACK_OPTIONS, given, among="option of EvaluationCallback")
         loaded = resolve_tasks(tasks, EvalOptions())
-        options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values).checked()
+        options = EvalOptions(tasks=loaded, model="in training", prompt=prompt, **values).check()
         self.live_evaluation = LiveEvaluation.plan(options, batch_size)
         self._task = self.live_evaluation.task_plans[0].task.name
         self._every = every

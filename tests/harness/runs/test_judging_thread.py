@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.harness.runs.judging_thread import TaskVerifiers, generated, judge_rows
+from rewardkit.harness.runs.judging_thread import TaskVerifiers, judge_rows, judging_item
 from rewardkit.records import Completion, Sample
 from rewardkit.text.thinking import Thinking
 from rewardkit.verifiers.gsm8k import Gsm8k
@@ -35,7 +35,7 @@ def test_why_there_is_no_answer_depends_on_how_the_completion_ended(
 ) -> None:
     sample = Sample("5", id="a")
     judges = TaskVerifiers(Gsm8k(), None)
-    (row,) = judge_rows([generated("t", sample, 0, completion, judges, prompt=prompt)])
+    (row,) = judge_rows([judging_item("t", sample, 0, completion, judges, prompt=prompt)])
     assert row.verdict.failure == failure
 
 
@@ -59,14 +59,14 @@ def test_the_runs_policy_holds_for_a_verifier_that_knows_no_thinking(
     thinking: Thinking | None, text: str, failure: str | None
 ) -> None:
     judges = TaskVerifiers(equal, None, thinking=thinking)
-    (row,) = judge_rows([generated("t", Sample("5", id="a"), 0, Completion(text), judges)])
+    (row,) = judge_rows([judging_item("t", Sample("5", id="a"), 0, Completion(text), judges)])
     assert row.verdict.failure == failure
 
 
 def test_rows_are_in_the_order_of_their_completions_whichever_verifier_judges_them() -> None:
     judges = [TaskVerifiers(equal, None), TaskVerifiers(Gsm8k(), None)]
     batch = [
-        generated("t", Sample("5", id=str(place)), 0, Completion("5"), judges[place % 2])
+        judging_item("t", Sample("5", id=str(place)), 0, Completion("5"), judges[place % 2])
         for place in range(5)
     ]
     rows = judge_rows(batch)

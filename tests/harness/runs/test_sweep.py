@@ -20,13 +20,7 @@ from rewardkit.harness.results.measure import Measure
 from rewardkit.harness.runs import sweep as sweeps
 from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.progress import Reporter
-from rewardkit.harness.runs.sweep import (
-    SweepRun,
-    plan_sweep,
-    plan_watch,
-    sweep,
-    watch_sweep,
-)
+from rewardkit.harness.runs.sweep import SweepRun, plan_sweep, plan_watch, sweep, watch_sweep
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
 from rewardkit.registry import Plugin
@@ -211,20 +205,10 @@ def test_the_curve_has_a_panel_for_each_prompt(monkeypatch: pytest.MonkeyPatch) 
     checkpoint(20, "3")
     run("run/checkpoint-*", prompts=["gsm8k", "boxed"])
     assert len(drawn) == 1
-    curve = [
-        (
-            point.step,
-            {
-                name: round(PROBLEMS * metrics["accuracy"]["value"])
-                for name, metrics in point.tasks.items()
-            },
-        )
-        for point in drawn[-1]
-    ]
-    assert curve == [
-        (10, {"gsm8k · gsm8k": 2, "gsm8k · boxed": 2}),
-        (20, {"gsm8k · gsm8k": 3, "gsm8k · boxed": 3}),
-    ]
+    for point, step, right in zip(drawn[-1], (10, 20), (2, 3), strict=True):
+        values = {name: metrics["accuracy"]["value"] for name, metrics in point.tasks.items()}
+        assert point.step == step
+        assert values == dict.fromkeys(["gsm8k · gsm8k", "gsm8k · boxed"], right / PROBLEMS)
 
 
 def test_the_curve_has_the_amounts_that_a_task_declares(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,12 +227,10 @@ def test_the_curve_has_the_amounts_that_a_task_declares(monkeypatch: pytest.Monk
     run("run/checkpoint-20")
     assert len(drawn) == 2, "a deleted checkpoint's run is drawn too"
     for points in drawn:
-        amounts = [(point.step, point.amounts["gsm8k"]) for point in points]
-        assert [(step, own.keys()) for step, own in amounts] == [
-            (10, {"letters"}),
-            (20, {"letters"}),
-        ]
-        values = [own["letters"]["value"] for _, own in amounts]
+        amounts = [point.amounts["gsm8k"] for point in points]
+        assert [point.step for point in points] == [10, 20]
+        assert all(amounts_of_step.keys() == {"letters"} for amounts_of_step in amounts)
+        values = [amounts_of_step["letters"]["value"] for amounts_of_step in amounts]
         assert values == pytest.approx([len("#### none"), len("#### 0")])
 
 
@@ -475,13 +457,11 @@ def test_lists_in_python_give_a_list_of_runs() -> None:
     assert [run.label for run in runs][-1] == "checkpoint-10+boxed"
     assert runs[-1].summary is not None
     assert runs[-1].summary.tasks["gsm8k"].metrics["accuracy"].value == 1
-    (one,) = rewardkit.evaluate(
-        "gsm8k", "run/checkpoint-9", prompt=["gsm8k"], **common | {"output_dir": "one"}
-    )
-    assert one.output_dir == Path("one/checkpoint-9")
-    alone = rewardkit.evaluate(
-        "gsm8k", "run/checkpoint-9", prompt="gsm8k", **common | {"output_dir": "alone"}
-    )
+    model, common["output_dir"] = "run/checkpoint-9", "list"
+    (listed,) = rewardkit.evaluate("gsm8k", model, prompt=["gsm8k"], **common)
+    assert listed.output_dir == Path("list/checkpoint-9")
+    common["output_dir"] = "alone"
+    alone = rewardkit.evaluate("gsm8k", model, prompt="gsm8k", **common)
     assert alone.tasks["gsm8k"].problems == PROBLEMS
     with pytest.raises(UsageError, match="no model is named"):
         rewardkit.evaluate("gsm8k", [])
