@@ -44,13 +44,14 @@ def references_in(
     """The references in the first of the columns that the row fills; () if it fills none.
 
     An empty text, such as an empty cell of a CSV file, is a reference only if no later column is
-    filled. A column `reference` counts even if it is empty. True or false in `label` is no
-    reference: it tells whether a completion is right.
+    filled. A column `reference` that is null or an empty list counts. True or false in `label` is
+    no reference: it tells whether a completion is right.
 
     DataError names the column if `verifier` can't take its value: an object, if the verifier
     compares with an answer, or a value that is neither text, a number nor a list of them.
     """
-    if "reference" in row and "reference" in names:
+    named = row.get("reference", "")
+    if "reference" in names and not (isinstance(named, str) and named == ""):
         names = ["reference"]
     empty: tuple[str, ...] = ()
     for name in names:

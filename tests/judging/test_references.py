@@ -142,6 +142,7 @@ SCORED: dict[str, tuple[dict[str, Any], float | None]] = {
     "a solution beside a reply": ({"response": r"\boxed{4}", "solution": "4"}, 1.0),
     "the first that is filled": ({"response": r"\boxed{4}", "answer": None, "target": "4"}, 1.0),
     "not an empty text": ({"response": r"\boxed{4}", "answer": "", "target": "4"}, 1.0),
+    "nor an empty reference": ({"response": r"\boxed{4}", "reference": "", "target": "4"}, 1.0),
     "a list, of which one counts": ({"response": r"\boxed{4}", "target": ["5", "4"]}, 1.0),
     "a solution that is the reply": ({"solution": r"\boxed{4}", "label": "4"}, 1.0),
     "a label of true is no reference": ({"response": r"\boxed{4}", "label": True}, None),
@@ -152,7 +153,7 @@ SCORED: dict[str, tuple[dict[str, Any], float | None]] = {
 
 def test_an_empty_cell_hides_no_reference(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
-    file.write_text("response,answer,target\n\\boxed{4},,4\n\\boxed{4},5,4\n")
+    file.write_text("response,reference,target\n\\boxed{4},,4\n\\boxed{4},5,4\n")
     status, out, err = command("score", str(file), "--verifier", "math", "--json")
     assert status == 0, err
     assert json.loads(out)["tasks"]["math"]["metrics"]["accuracy"]["value"] == 0.5

@@ -50,7 +50,7 @@ def one_line_zst(path: Path) -> None:
 
 
 def many_rows(path: Path) -> None:
-    gz(path, repeated(b'{"a": ""}\n' * 10_000, 60))
+    gz(path, repeated(b'{"a": "%s"}\n' % (b"x" * 990) * 100, 60))
 
 
 def many_values(path: Path) -> None:
@@ -58,7 +58,7 @@ def many_values(path: Path) -> None:
 
 
 def a_table(path: Path) -> None:
-    gz(path, repeated(b"a,b\n" * 25_000, 80))
+    gz(path, repeated(b"a,%s\n" % (b"b" * 997) * 100, 80))
 
 
 def repeated_text(path: Path) -> None:
