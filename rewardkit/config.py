@@ -145,7 +145,7 @@ def read_value(kind: Any, value: object, name: str) -> Any:
 
 
 def _expected(kind: Any, value: object) -> str:
-    """What a setting takes, in words, and the nearest of its choices."""
+    """What a setting takes, in words, and the nearest choice."""
     parts = [kind]
     for part in parts:  # a Literal may be part of another type
         parts += () if get_origin(part) is Literal else get_args(part)
@@ -276,7 +276,7 @@ def parameter_types(loaded: Any) -> dict[str, Any]:
 
 
 _OF_DEFAULTS: dict[type, Any] = {bool: bool, int: int | float, float: int | float, str: str}
-"""What a parameter without an annotation takes, by the type of its default."""
+"""The type of a parameter without an annotation, by the type of its default."""
 
 _PLAIN = (
     *(inspect.AnyType, inspect.BoolType, inspect.DictType, inspect.FloatType, inspect.IntType),

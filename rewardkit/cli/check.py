@@ -151,7 +151,7 @@ def check_installation(
     data: str | None = None,
     timeout: float | None = None,
 ) -> Iterator[CheckResult]:
-    """Check plugins, then verifiers and tasks: those named, those of the named plugins, or all."""
+    """Check plugins, verifiers and tasks: the named ones, those of the named plugins, or all."""
     loaded, problems = registry.find_plugins()
     yield from (CheckResult(False, str(problem)) for problem in problems)
     files = [name for name in tasks if name.endswith(".toml")]
@@ -365,7 +365,7 @@ def check_command(
     *,
     timeout: float | None,
 ) -> None:
-    """Check that plugins load, that verifiers judge as they must, and each task's references."""
+    """Check that plugins load, that verifiers give four proofs, and each task's references."""
     failed = False
     for finding in check_installation(
         tasks=task or (),

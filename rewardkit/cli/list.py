@@ -1,4 +1,4 @@
-"""`rewardkit list`: what is installed, and which plugin provides it."""
+"""`rewardkit list`: what is installed, and the plugins that provide it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Engines that turn prompts into completions, one file or package each."""
+"""Engines that turn prompts into completions. Each backend has a file."""

@@ -157,7 +157,7 @@ class CompletionReader:
                 self.done = self._cut is not None
 
     def completion(self) -> Completion:
-        """The completion; its finish reason is "length" unless something ended it."""
+        """The completion. The finish reason is "length" unless a stop token or text was found."""
         ids = self._ids
         text = self._cut
         if text is None:

@@ -91,7 +91,7 @@ class RayBackend:
     def generate(
         self, requests: Sequence[Request], sampling: Sampling
     ) -> Iterator[tuple[Request, Completion]]:
-        """Each request with its completion, as an engine of any node finishes it."""
+        """Each request with its completion, in the order in which the engines finish."""
         if self._actors is None:
             raise BackendError("the engines were not started; call start() before generate()")
         try:
@@ -156,7 +156,7 @@ class Generation:
             )
 
     def _receive(self, stream: Any) -> Iterator[tuple[Request, Completion]]:
-        """The next completions of a chunk, or what follows from its end."""
+        """The next completions of a chunk. The end of a chunk frees or removes its engine."""
         chunk = self._streams[stream]
         try:
             parcel = self._actors.ray.get(next(stream))
@@ -275,12 +275,12 @@ class EngineActors:
 
     @property
     def loaded(self) -> int:
-        """Number of engines that generate or can."""
+        """Number of engines that generate or can generate."""
         return len(self.idle) + len(self.busy)
 
     @property
     def expected(self) -> int:
-        """Number of engines that generate, can, or will once they are loaded."""
+        """Number of engines that generate, can generate, or are still loading."""
         return self.loaded + len(self._loading) + len(self._placing)
 
     def refresh(self) -> None:
@@ -381,12 +381,12 @@ class EngineActors:
         )
 
     def _needs(self) -> str:
-        """What each engine needs, and what the cluster has."""
+        """The resources that an engine needs, and the cluster's."""
         return f"each needs {self._size}, and {resources_of(self.ray)}"
 
 
 Resources = Mapping[str, float]
-"""Numbers by kind, as Ray gives them: {"CPU": 8.0, "GPU": 2.0, …}."""
+"""Ray's numbers by kind: {"CPU": 8.0, "GPU": 2.0, …}."""
 
 
 @dataclass(frozen=True)

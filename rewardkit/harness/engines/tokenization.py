@@ -144,8 +144,8 @@ def _encodable(text: str) -> str:
 def load(folder: Path, *, trust_remote_code: bool = False) -> Tokenizer:
     """Load the tokenizer in a checkpoint's folder. Raises UsageError or MissingExtra.
 
-    If there is a tokenizer.json, it alone decides: AutoTokenizer would build the tokenizer that
-    tokenizer_config.json or config.json names, from the vocabulary, and ignore the file's rules.
+    A tokenizer.json decides alone. AutoTokenizer would ignore its rules, and build the tokenizer
+    that tokenizer_config.json or config.json names from the vocabulary.
     """
     if not any(path for pattern in _SOURCES for path in folder.glob(pattern)):
         raise UsageError(f"no tokenizer in {folder}; save it beside the weights")

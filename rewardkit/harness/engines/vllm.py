@@ -99,7 +99,7 @@ class VllmBackend(LocalModel):
 
 
 def quieten() -> None:
-    """Limit vLLM's output to errors on stderr. Call it before vLLM is imported."""
+    """Limit vLLM's output to errors on stderr. Call this function before vLLM is imported."""
     sleep_while_waiting()  # vLLM imports torch
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     # vLLM logs during its import, before it sets its own logging up

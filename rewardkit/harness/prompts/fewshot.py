@@ -1,4 +1,4 @@
-"""The examples that a prompt shows: a task's own, or rows drawn from its train split."""
+"""The examples of a prompt: a task's examples, or rows drawn from the train split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.protocols import Task, extras
 from rewardkit.records import Sample
 
 OWN_EXAMPLES = {"example": 3, "long": 1}
-"""How many of a task's own examples a prompt shows; the others are substitutes."""
+"""The number of a task's examples in a prompt; the other examples are substitutes."""
 
 _MOST_EXCLUDED = 2
 """The most rows that can be the problem itself: one with its id, one with its words."""
@@ -36,7 +36,7 @@ class FewshotExamples:
     by: str = ""
 
     def beside(self, problem: Sample) -> list[int]:
-        """The indices of the samples to show with this problem: never one with its id or words."""
+        """The indices of the samples to show with a problem: never the problem itself."""
         identities, group = _identities(problem), _group(problem, self.by)
         others = [
             index

@@ -25,7 +25,7 @@ from rewardkit.records import Sample
 from rewardkit.registry import timeout_of
 
 COLUMNS = ("prompt", "completion", "text", "long")
-"""The columns that a row of solutions adds to the task's own."""
+"""The columns that solutions add to the task's columns."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class WorkedSolution:
     sample: Sample
     completion: str
     long: bool
-    """Whether it is a search trace or a long chain of thought."""
+    """Whether the completion is a search trace or a long chain of thought."""
 
 
 def solve_samples(
@@ -115,7 +115,7 @@ def reply_columns(template: PromptTemplate, sample: Sample, completion: str) -> 
 
 
 def turns(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages as TRL takes them."""
+    """Messages in TRL's format."""
     return [message.as_json() for message in messages]
 
 

@@ -46,15 +46,15 @@ class PromptTemplate:
     source: str
     compiled: jinja2.Template
     variables: frozenset[str]
-    """All variables that the template uses without setting them."""
+    """The variables that the template uses but doesn't set."""
     system: str | None
-    """The system message that replaces the template's own."""
+    """The system message in place of the template's."""
     reading: str | None
-    """The answer style that the prompt asks for; None: the task's own."""
+    """The answer style that the prompt asks for; None: the task's default."""
     stop: tuple[str, ...]
     """Texts that end a completion."""
     shows: Kind
-    """The kind of the task's own examples that the prompt shows."""
+    """The kind of the task's examples that the prompt shows."""
     about: str
     """A line for `rewardkit list`."""
     plain_reply: jinja2.Template

@@ -1,4 +1,4 @@
-"""A task's words for the prompt strategies: how it words problems and writes answers."""
+"""A task's words for the prompt strategies: the wording of problems and the form of answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Kind = Literal["example", "long"]
 
 
 def column_text(sample: Sample, column: str = "solution") -> str:
-    """The text of a column; empty without one."""
+    """The text of a column; empty if the column is missing."""
     return str(sample.columns.get(column) or "").strip()
 
 

@@ -54,7 +54,7 @@ class TaskVerifiers:
     timeout: float | None = None
     """Seconds for a verdict; None: each verifier's own deadline."""
     thinking_tags: ThinkingTags | None = None
-    """What opens and closes thinking, if the model's tags aren't known."""
+    """The tags of the model's thinking, if rewardkit doesn't know them."""
     second: VerifierCallable | None = None
     """Also judges all completions, so that the verdicts of the two verifiers can be compared."""
     second_name: str = ""
@@ -196,7 +196,7 @@ def _judge_texts(
     options: JudgingOptions,
     control: Control | None,
 ) -> tuple[list[str], list[Verdict]]:
-    """The text that is read of each completion, and the verdicts, which may be given.
+    """The text to read of each completion, and the verdicts, which may be given.
 
     If the prompt opens a thinking block that is never closed, the text begins with the opening
     tag. If thinking is kept and the server returned nothing else, the text is the thinking. If the

@@ -157,7 +157,7 @@ def resolve_tasks(tasks: Sequence[str | Task], options: EvalOptions) -> tuple[Ta
 
 
 def task_with_arguments(tasks: Sequence[str | Task], arguments: Mapping[str, Any]) -> Task:
-    """Return the one task that is named, with its parameters set.
+    """Return the named task with parameters.
 
     UsageError for parameters of several tasks, or of a task that isn't a name.
     """
@@ -192,7 +192,7 @@ _WITHOUT_EFFECT = (
 """Options that don't change the completions."""
 
 _RECORDED_IF_SET = ("chat_template_args", "reasoning_effort")
-"""Options of the engine that a run's record holds only if they are set."""
+"""Options of the engine that are in a run's record only if the user sets them."""
 
 
 def settings_of(options: EvalOptions, backend_name: str) -> dict[str, Any]:

@@ -218,7 +218,7 @@ class RenderedTask:
 
     task_plan: TaskPlan
     requests: Mapping[str, tuple[Request, Sample, int]]
-    """By key, the request of each completion of the shard, with its sample and its index."""
+    """By key, the request of each completion of the shard, with the sample and the index."""
     longest: int
     """Tokens of the longest prompt with a completion of full length."""
     sampling: Sampling
@@ -253,7 +253,7 @@ def plan_task(task: Task, prompt: str | None, options: EvalOptions) -> TaskPlan:
 
 
 def render_task(task_plan: TaskPlan, backend: Backend, options: EvalOptions) -> RenderedTask:
-    """Render every prompt and check that it fits.
+    """Render all prompts, and check that the prompts fit the model.
 
     The token limit is `max_tokens`. The default is the task's limit, or less if the longest prompt
     leaves less room. All shards have the same limit.

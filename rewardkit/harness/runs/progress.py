@@ -55,7 +55,7 @@ class Reporter:
         """Evaluation: the engine is ready."""
 
     def watching(self, waits: Callable[[], str]) -> None:
-        """Evaluation: a function that says what the engine waits for; it may be called often."""
+        """Evaluation: `waits` returns what the engine waits for, and may be called often."""
 
     def written(self, rows: Sequence[CompletionRow]) -> None:
         """Evaluation: these rows are judged and stored."""
@@ -77,10 +77,10 @@ class Reporter:
 
 
 SECONDS_BETWEEN_LINES = 30.0
-"""How often a line is printed where stderr is not a terminal."""
+"""Seconds between two lines if stderr isn't a terminal."""
 
 SECONDS_BETWEEN_DRAWINGS = 0.2
-"""How often a notebook's bar is drawn."""
+"""Seconds between two drawings of a notebook's bar."""
 
 SHORTEST = 1e-3
 """The least number of seconds that a rate divides by."""
@@ -90,7 +90,7 @@ WIDE = 90
 
 
 class WaitsColumn(ProgressColumn):
-    """What the engine waits for, at each refresh."""
+    """A column with what the engine waits for."""
 
     def __init__(self, waits: Callable[[], str], table_column: Column) -> None:
         super().__init__(table_column)
@@ -132,7 +132,7 @@ class NotebookBar:
 
 
 class ProgressDisplay(Reporter):
-    """Lines of text and, at a terminal, a bar below them with the latest figures."""
+    """Print lines of text and, at a terminal, a bar with the latest figures."""
 
     counts: type[ProgressColumn] = MofNCompleteColumn
     """The column that shows how much is done."""

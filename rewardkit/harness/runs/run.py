@@ -45,7 +45,7 @@ from rewardkit.verifiers.judge.use import (
 
 @dataclass(frozen=True)
 class RunSummary(Shown):
-    """A run's result: a summary for each task, and where its files are."""
+    """A run's result: a summary for each task, and the folder of the files."""
 
     tasks: Mapping[str, TaskSummary]
     output_dir: Path
@@ -56,7 +56,7 @@ class RunSummary(Shown):
     set_by_tasks: Mapping[str, Any] = field(default_factory=dict)
     """The options that the tasks set to other values than the defaults."""
     judges: Sequence[Mapping[str, Any]] = ()
-    """What each judge cost."""
+    """The cost of each judge."""
 
     @property
     def failed(self) -> bool:
@@ -184,7 +184,7 @@ def _start(backend: Backend, incomplete: Sequence[_ActiveRun], reporter: Reporte
 def _finish(
     active: _ActiveRun, start_error: RewardkitError | None, reporter: Reporter
 ) -> RunSummary:
-    """Generate and judge what is missing, and summarise. `start_error` is the engine's."""
+    """Generate and judge missing completions, and summarise. `start_error` is the engine's."""
     try:
         if active.missing:
             if start_error is not None:
@@ -302,11 +302,11 @@ def _new_record(
 
 
 ENDS = 4
-"""Token ids of each end of a prompt that its row keeps: they show a doubled BOS."""
+"""A row keeps this number of token ids of each end of the prompt: they show a doubled BOS."""
 
 
 def _generate_and_judge(active: _ActiveRun, reporter: Reporter) -> None:
-    """Generate and judge what is missing. The engine must be running."""
+    """Generate and judge missing completions. The engine must be running."""
 
     def write(rows: list[CompletionRow]) -> None:
         active.folder.append(rows)

@@ -1,4 +1,4 @@
-"""Which problems of a task to take: the first ones, a random subset by seed, or problems by id."""
+"""A subset of a task's problems: the first problems, a random draw by seed, or problems by id."""
 
 from __future__ import annotations
 
