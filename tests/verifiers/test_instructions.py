@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,189 +16,17 @@ from rewardkit.verifiers.instructions.words import (
     sentences,
     syllables,
 )
-from tests.verifiers import instruction_cases
 
-AT_LEAST_2 = {"relation": "at least"}
-PARAGRAPHS = {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "so"}
-
-# the kind; its arguments; texts that follow it; texts that don't
-CASES: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
-    (
-        "keywords:existence",
-        {"keywords": ["sea", "sky"]},
-        ["The Sky, the sea."],
-        ["the sea", "Sk y"],
-    ),
-    (
-        "keywords:frequency",
-        {"keyword": "sea", "frequency": 2, "relation": "at least"},
-        ["Sea and sea", "sea, sea, sea"],
-        ["sea"],
-    ),
-    (
-        "keywords:frequency",
-        {"keyword": "sea", "frequency": 2, "relation": "less than"},
-        ["one sea", "none"],
-        ["sea sea"],
-    ),
-    ("keywords:forbidden_words", {"forbidden_words": ["sea"]}, ["season"], ["The SEA."]),
-    (
-        "keywords:letter_frequency",
-        {"letter": "a", "let_frequency": 3, "let_relation": "at least"},
-        ["Banana", "A a a"],
-        ["bean and"],
-    ),
-    (
-        "language:response_language",
-        {"language": "de"},
-        ["Das ist ein langer Satz auf Deutsch, der leicht zu erkennen ist."],
-        ["This is a long sentence in English, which is easy to recognise."],
-    ),
-    (
-        "change_case:english_capital",
-        {},
-        ["THIS IS A SENTENCE IN ENGLISH, WRITTEN IN CAPITALS."],
-        ["This is a sentence.", "DAS IST EIN DEUTSCHER SATZ, DER NUR GROSSE BUCHSTABEN HAT."],
-    ),
-    (
-        "change_case:english_lowercase",
-        {},
-        ["this is a sentence in english, written in small letters."],
-        ["This is a sentence.", "das ist ein deutscher satz, der nur kleine buchstaben hat."],
-    ),
-    (
-        "change_case:capital_word_frequency",
-        {"capital_frequency": 2, "capital_relation": "at least"},
-        ["NO means NO", "I CAN", "CAN'T stop"],
-        ["Never EVER", "no"],
-    ),
-    (
-        "length_constraints:number_words",
-        {"num_words": 3, "relation": "at least"},
-        ["a b c"],
-        ["a b"],
-    ),
-    (
-        "length_constraints:number_words",
-        {"num_words": 3, "relation": "less than"},
-        ["a b"],
-        ["a b c"],
-    ),
-    (
-        "length_constraints:number_sentences",
-        {"num_sentences": 2, "relation": "at least"},
-        ["One. Two.", "Really? Yes!"],
-        ["One, two.", "Mr. Smith lives at 3.5 Main St. in Ulm"],
-    ),
-    ("length_constraints:number_paragraphs", {"num_paragraphs": 2}, ["a\n***\nb"], ["a", "a\n\nb"]),
-    (
-        "length_constraints:nth_paragraph_first_word",
-        PARAGRAPHS,
-        ["First.\n\nSo it is.", 'First.\n\n"So", he said.'],
-        ["First.\n\nIt is so.", "So.", "a\n\nso\n\nb"],
-    ),
-    ("detectable_content:number_placeholders", {"num_placeholders": 2}, ["[a] [b]"], ["[a]"]),
-    (
-        "detectable_content:postscript",
-        {"postscript_marker": "P.S."},
-        ["Bye\nP.S. One more", "p. s. more"],
-        ["Bye", "PS more"],
-    ),
-    (
-        "detectable_content:postscript",
-        {"postscript_marker": "P.P.S"},
-        ["Bye\nP.P.S. More"],
-        ["P.S. More"],
-    ),
-    (
-        "detectable_format:number_bullet_lists",
-        {"num_bullets": 2},
-        ["* a\n* b", "- a\n  - b"],
-        ["* a", "* a\n* b\n* c"],
-    ),
-    (
-        "detectable_format:constrained_response",
-        {},
-        ["My answer is yes.", "Well. My answer is maybe."],
-        ["Yes.", "my answer is yes"],
-    ),
-    (
-        "detectable_format:number_highlighted_sections",
-        {"num_highlights": 2},
-        ["*a* and *b*", "**a** and *b*"],
-        ["*a*", "** ** and *a*"],
-    ),
-    (
-        "detectable_format:multiple_sections",
-        {"section_spliter": "Section", "num_sections": 2},
-        ["Section 1\na\nSection 2\nb"],
-        ["Section 1", "Section A Section B"],
-    ),
-    ("detectable_format:json_format", {}, ['{"a": 1}', "```json\n[1]\n```"], ["a", "{'a': 1}"]),
-    ("detectable_format:title", {}, ["<<Sea>>\nText"], ["<Sea>", "<<>>", "<< >>"]),
-    ("combination:two_responses", {}, ["a\n******\nb"], ["a", "a ****** a", "a******b******c"]),
-    (
-        "combination:repeat_prompt",
-        {"prompt_to_repeat": "Say why."},
-        ["say why. Because."],
-        ["Because. Say why."],
-    ),
-    ("startend:end_checker", {"end_phrase": "Is it?"}, ["So is it?", '"Is it?"'], ["Is it? Yes"]),
-    ("startend:quotation", {}, ['"All of it"'], ['All "of" it', '"']),
-    ("punctuation:no_comma", {}, ["No. None"], ["One, two"]),
-]
-CASES += instruction_cases.CASES
-# what the fixed rules judge otherwise: the kind; its arguments; a text; published; fixed
-CHANGED: list[tuple[str, dict[str, Any], str, bool, bool]] = [
-    ("keywords:existence", {"keywords": ["Mia"]}, "Miami", True, False),
-    ("keywords:existence", {"keywords": ["why?"]}, "wh", True, False),
-    (
-        "keywords:frequency",
-        {**AT_LEAST_2, "keyword": "sea", "frequency": 2},
-        "seas sea",
-        True,
-        False,
-    ),
-    ("keywords:forbidden_words", {"forbidden_words": ["C#"]}, "C# it is", True, False),
-    ("length_constraints:number_words", {**AT_LEAST_2, "num_words": 2}, "don't", True, False),
-    (
-        "length_constraints:number_sentences",
-        {**AT_LEAST_2, "num_sentences": 2},
-        "1. A.",
-        True,
-        False,
-    ),
-    (
-        "length_constraints:nth_paragraph_first_word",
-        PARAGRAPHS,
-        "First.\n\n\n\nSo it is.",
-        False,
-        True,
-    ),
-    (
-        "detectable_content:number_placeholders",
-        {"num_placeholders": 1},
-        "[] [x] [a](b)",
-        True,
-        False,
-    ),
-    ("detectable_format:number_bullet_lists", {"num_bullets": 1}, "• a", False, True),
-    ("detectable_format:number_bullet_lists", {"num_bullets": 2}, "---\n*so*", True, False),
-    (
-        "detectable_format:constrained_response",
-        {},
-        "My answer is yes. My answer is no. My answer is maybe.",
-        True,
-        False,
-    ),
-    ("detectable_format:json_format", {}, '{"a": NaN}', True, False),
-    ("detectable_format:json_format", {}, '{"a": 1, "a": 2}', True, False),
-    ("startend:quotation", {}, "“All of it”", False, True),
-    ("startend:quotation", {}, '""', True, False),
-    ("punctuation:no_comma", {}, "是，不是", True, False),
-    ("language:response_language", {"language": "de"}, "1 2 3", True, False),
-]
-CHANGED += instruction_cases.CHANGED
+ROWS = list(
+    map(
+        json.loads,
+        Path(__file__).with_name("instruction_cases.jsonl").read_text("utf-8").splitlines(),
+    )
+)
+CASES = [row for row in ROWS if "follow" in row]
+"""Kinds with their arguments, texts that follow the kind, and near misses, by both rules."""
+CHANGED = [row for row in ROWS if "text" in row]
+"""Texts that the fixed rules judge otherwise than the published ones."""
 
 
 def judged(text: str, *asked: tuple[str, dict[str, Any]], **parameters: str) -> Verdict:
@@ -206,32 +35,32 @@ def judged(text: str, *asked: tuple[str, dict[str, Any]], **parameters: str) -> 
 
 
 @pytest.mark.parametrize("rules", ["published", "fixed"])
-@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
-def test_each_kind(case: tuple[str, dict[str, Any], list[str], list[str]], rules: str) -> None:
-    name, kwargs, follow, miss = case
-    for text in follow:
-        assert judged(text, (name, kwargs), rules=rules).correct is True, text
-    for text in miss:
-        verdict = judged(text, (name, kwargs), rules=rules)
-        assert (verdict.correct, verdict.parts) == (False, {f"0 {name}": 0.0}), text
-        assert verdict.message == f"not followed: 0 {name}"
+@pytest.mark.parametrize("case", CASES, ids=[case["kind"] for case in CASES])
+def test_each_kind(case: dict[str, Any], rules: str) -> None:
+    asked = case["kind"], case["kwargs"]
+    for text in case["follow"]:
+        assert judged(text, asked, rules=rules).correct is True, text
+    for text in case["miss"]:
+        verdict = judged(text, asked, rules=rules)
+        assert (verdict.correct, verdict.parts) == (False, {f"0 {asked[0]}": 0.0}), text
+        assert verdict.message == f"not followed: 0 {asked[0]}"
 
 
-@pytest.mark.parametrize("case", CHANGED, ids=[f"{case[0]}: {case[2][:20]}" for case in CHANGED])
-def test_what_the_fixed_rules_repair(
-    case: tuple[str, dict[str, Any], str, bool, bool],
-) -> None:
-    name, kwargs, text, published, fixed = case
-    assert judged(text, (name, kwargs), rules="published").correct is published
-    assert judged(text, (name, kwargs)).correct is fixed
+@pytest.mark.parametrize(
+    "case", CHANGED, ids=[f"{case['kind']}: {case['text'][:20]}" for case in CHANGED]
+)
+def test_what_the_fixed_rules_repair(case: dict[str, Any]) -> None:
+    asked = case["kind"], case["kwargs"]
+    assert judged(case["text"], asked, rules="published").correct is case["published"]
+    assert judged(case["text"], asked).correct is case["fixed"]
 
 
 def test_every_kind_has_a_case_and_every_repair_too() -> None:
-    assert {case[0] for case in CASES} == KINDS.keys()
+    assert {case["kind"] for case in CASES} == KINDS.keys()
     repaired = {name for name, kind in KINDS.items() if kind.fixed is not kind.published}
     # the two on English differ where the published detector errs, which no short text shows
     english = {"change_case:english_capital", "change_case:english_lowercase"}
-    assert repaired == {case[0] for case in CHANGED} | english
+    assert repaired == {case["kind"] for case in CHANGED} | english
 
 
 NO_COMMA: tuple[str, dict[str, Any]] = ("punctuation:no_comma", {})
@@ -484,9 +313,9 @@ def test_arguments_out_of_range_are_unjudged(name: str, kwargs: dict[str, Any]) 
 @pytest.mark.parametrize("rules", ["published", "fixed"])
 @pytest.mark.parametrize("text", ["?", "...", '"', "-", "\n\n.", "🎉", "?!", "(", "İ", "\0\1"])
 def test_no_text_breaks_a_kind(text: str, rules: str) -> None:
-    for name, kwargs, _, _ in CASES:
-        verdict = judged(text, (name, kwargs), rules=rules)
-        assert verdict.correct in (True, False) or name.startswith("language")
+    for case in CASES:
+        verdict = judged(text, (case["kind"], case["kwargs"]), rules=rules)
+        assert verdict.correct in (True, False) or case["kind"].startswith("language")
 
 
 def test_wrong_parameters_are_refused() -> None:
@@ -494,20 +323,20 @@ def test_wrong_parameters_are_refused() -> None:
         rewardkit.load_verifier("instructions", rules="mine")
 
 
-OLD_KINDS = CASES[: -len(instruction_cases.CASES)]
+IFEVAL = CASES[: [case["kind"] for case in CASES].index("count:word_count_range")]
+OTHERS = CASES[len(IFEVAL) :]
 LONG = [
-    ("a" * 5_000_000, OLD_KINDS),
-    ("[<<" * 300_000, OLD_KINDS),
-    ("*\n" * 300_000, OLD_KINDS),
-    ("a. " * 300_000, OLD_KINDS),
-    *((text * 3_000, instruction_cases.CASES) for text in ("a. ", "[<<", '"', "\n", "the cat ")),
-    ("Question 1" * 3_000, instruction_cases.CASES),
+    *(
+        (text, IFEVAL)
+        for text in ("a" * 5_000_000, *(part * 300_000 for part in ("[<<", "*\n", "a. ")))
+    ),
+    *((part * 3_000, OTHERS) for part in ("a. ", "[<<", '"', "\n", "the cat ", "Question 1")),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "cases"), LONG, ids=[repr(text[:9]) for text, _ in LONG])
-def test_long_texts_end_in_time(text: str, cases: list[instruction_cases.Case]) -> None:
-    asked = [{"id": name, "kwargs": kwargs} for name, kwargs, _, _ in cases]
+def test_long_texts_end_in_time(text: str, cases: list[dict[str, Any]]) -> None:
+    asked = [{"id": case["kind"], "kwargs": case["kwargs"]} for case in cases]
     verdict = rewardkit.verify("instructions", text, json.dumps(asked), timeout=10)
     assert verdict.correct is False
