@@ -1,4 +1,3 @@
-import time
 from typing import Literal
 
 import pytest
@@ -135,17 +134,6 @@ STATES_NOTHING = [
     "<answer></answer> B",
     "\ud800\x00",
 ]
-HOSTILE = {
-    "braces": "{" * 10**6,
-    "boxes": "\\boxed{" * 10**5,
-    "digits": "9" * 10**6,
-    "tags": "<answer>" * 10**6,
-    "cues": "the answer is " * 70_000,
-    "denials": "the answer is not B " * 50_000,
-    "hedges": "A or " * 200_000,
-    "gap": "answer" + " " * 10**6 + "B",
-    "surrogates": "\ud800\x00" * 10**5,
-}
 
 
 @pytest.mark.parametrize("text", STATES_B)
@@ -204,14 +192,6 @@ def test_a_reference_is_read_to_a_letter(reference: str, reading: Reading) -> No
 @pytest.mark.parametrize("reading", ["strict", "lenient"])
 def test_an_unreadable_reference_is_unjudged(reference: str, reading: Reading) -> None:
     assert Choice(reading=reading)("B", Sample(reference)).correct is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
-    started = time.process_time()
-    assert Choice(reading="lenient")(HOSTILE[name], Sample("C")).correct is False
-    assert time.process_time() - started < 3
 
 
 PLACES = ["Bergen", "Oslo", "Vitamin C", "Both A and B"]

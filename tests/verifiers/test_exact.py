@@ -8,17 +8,6 @@ from rewardkit.records import Failure, Sample
 from rewardkit.verifiers.exact import Exact
 from rewardkit.verifiers.stated import stated_answer
 
-HOSTILE = {
-    "braces": "{" * 10**6,
-    "boxes": "\\boxed{" * 10**5,
-    "tags": "<answer>" * 10**6,
-    "cues": "the answer is " * 70_000,
-    "gaps": ("answer" + " " * 1_000) * 1_000,
-    "stars": "*" * 10**6,
-    "articles": "the " * 200_000,
-    "surrogates": "\ud800\x00" * 10**5,
-}
-
 
 @pytest.mark.parametrize(
     "text", ["Oslo", " Oslo\n", "<answer>Oslo</answer>", r"It is \boxed{Oslo}"]
@@ -105,17 +94,6 @@ def test_a_pattern_finds_the_answer_by_its_last_match() -> None:
 @pytest.mark.parametrize("reference", ["", " \n"])
 def test_a_blank_reference_is_unjudged(reference: str) -> None:
     assert Exact()("Oslo", Sample(reference)).correct is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_reply_is_wrong_in_time(name: str) -> None:
-    ignoring = {f"ignore_{what}": True for what in ("case", "articles", "punctuation")}
-    verifier = rewardkit.load_verifier("exact", reading="lenient", **ignoring)
-    assert rewardkit.verify(verifier, HOSTILE[name], "Oslo").failure in (
-        Failure.WRONG,
-        Failure.NO_ANSWER,
-    )
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 import random
 import re
-import time
 
 import pytest
 
@@ -129,26 +128,6 @@ def test_xmlcount_pays_tag_by_tag(text: str, reward: float) -> None:
     verdict = XmlCount()(text, SAMPLE)
     assert verdict.score == pytest.approx(2 * reward, abs=2e-9)
     assert verdict.correct == (reward == 0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{" * 10**6,
-        "9" * 10**6,
-        "<answer>" * 10**6,
-        "</reasoning><answer>" * 10**5 + "</answer>",
-        "<reasoning>a</reasoning><answer> </answer>" * 10**5,
-        "</reasoning>" + " " * 10**6,
-        "\ud800\x00" * 10**5,
-    ],
-    ids=["braces", "digits", "tags", "junctions", "blocks", "gap", "surrogates"],
-)
-def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
-    started = time.process_time()
-    assert gsm8k_xml(text, SAMPLE).correct is False
-    assert time.process_time() - started < 3
 
 
 ONE_LINE = PERFECT.replace("\n= 72", " = 72")

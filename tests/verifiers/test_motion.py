@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import pytest
 
@@ -245,40 +244,3 @@ def test_a_coordinate_beyond_all_floats_leaves_the_score_finite(number: str) -> 
     verdict = motion(reply(REFERENCE.replace("15.5", number)), SAMPLE)
     assert verdict.correct is False
     assert verdict.parts["accuracy"] == pytest.approx(0.0, abs=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verifier", [motion, MotionFlexible()])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "(",
-        "( ",
-        "(1",
-        "1 ",
-        "Δx",
-        "Δx1 = ",
-        "Δx1 = (1) - ",
-        "v: ",
-        "v=",
-        "v ",
-        "speed = 1 + ",
-        "[ANSWER]",
-        "[Analysis]",
-        "[End]",
-        " ",
-        "-",
-        "1.",
-        "1e",
-        "(1), ",
-        "1,",
-        "S1S2",
-        "\x00",
-    ],
-)
-def test_a_hostile_reply_is_judged_in_time(verifier: MotionFlexible, piece: str) -> None:
-    noise = piece * (100_000 // len(piece))
-    for text in (noise, f"[Analysis]{noise}[ANSWER]{noise}[End]", f"[Analysis][ANSWER]{noise}"):
-        started = time.process_time()
-        assert verifier(text, SAMPLE).correct is False
-        assert time.process_time() - started < 3

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from rewardkit import load_verifier
-from rewardkit.records import Sample, Verdict
+from rewardkit.records import Sample
 from rewardkit.verifiers.motion import MotionFormat
 
 GIVEN = "(2.0), (3.5), (5.1), (6.5), (8.0)"
@@ -115,13 +113,3 @@ def test_the_form_alone_is_the_sources_rule() -> None:
     assert isinstance(by_form, MotionFormat)
     assert tenths(INVENTED, "v = 99", verifier=by_form) == 3
     assert tenths(INVENTED, "v = 99") == 1
-
-
-@pytest.mark.parametrize(
-    "piece", ["Δx1 = 1 - 2 = ", "v = 1 = ", "v = (1 + ", "Δx1 = 9e999 - 1 = 0\n"]
-)
-def test_a_hostile_analysis_is_judged_in_time(piece: str) -> None:
-    started = time.process_time()
-    text = f"[Analysis]{piece * (100_000 // len(piece))}[ANSWER]{REFERENCE}[End]"
-    assert Verdict.of(MotionFormat()(text, Sample(REFERENCE, GIVEN))).correct is False
-    assert time.process_time() - started < 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import pytest
 
@@ -150,16 +149,3 @@ def test_what_is_not_five_points_alike_is_unjudged(reference: str) -> None:
 )
 def test_points_are_read(text: str, dimensions: int, values: list[float] | None) -> None:
     assert coordinates(text, dimensions) == values
-
-
-@pytest.mark.parametrize("dimensions", [2, 3])
-@pytest.mark.parametrize(
-    "piece",
-    ["(", "(1, ", "(1, 2", "[1, 2], ", "Δx1 = (1, 2", "v: ", "v=", "speed = (1, 2) + ", "1,", " "],
-)
-def test_a_hostile_reply_is_judged_in_time(dimensions: int, piece: str) -> None:
-    noise = piece * (100_000 // len(piece))
-    for text in (noise, f"[Analysis]{noise}[ANSWER]{noise}[End]", f"[Analysis][ANSWER]{noise}"):
-        started = time.process_time()
-        assert motion(text, SAMPLES[dimensions]).correct is False
-        assert time.process_time() - started < 3

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from rewardkit.records import Failure, Sample
@@ -50,24 +48,3 @@ def test_an_unreadable_reference_is_unjudged(reference: str) -> None:
 def test_what_needs_the_symbolic_engine_goes_to_a_worker() -> None:
     text = "<think>a</think> <answer>\\boxed{\\int_0^1 x dx}</answer>"
     assert R1Zero().quick(text, Sample("\\frac{1}{2}")) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{" * 10**6,
-        "<think>" * 10**6,
-        "<answer>" * 10**6,
-        "9" * 10**6,
-        "<think>a</think> <answer>" + "{" * 10**6 + "</answer>",
-        "<think>a</think> <answer>" + "9" * 10**6 + "</answer>",
-        "<think>\ud800\x00</think> <answer>\ud800\x00" * 10**4,
-    ],
-    ids=["braces", "thinks", "answers", "digits", "nested", "number", "surrogates"],
-)
-def test_a_hostile_reply_is_wrong_in_time(text: str) -> None:
-    started = time.process_time()
-    verdict = R1Zero().quick(text, SAMPLE)
-    assert verdict is not None
-    assert verdict.correct is False
-    assert time.process_time() - started < 3

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 import rewardkit
@@ -145,28 +143,3 @@ def test_the_answer_is_read_in_the_form_asked_for() -> None:
     text = "<answer>7</answer> since 3 + 4 = 7"
     assert Steps(reading="xml")(text, Sample("7")).correct
     assert Steps()(text, Sample("7")).failure is Failure.FORMAT
-
-
-PIECES = ["1 ", "1=1.0=", "(", "3*4=12 ", "1,111", "9", "\\frac{1}{", "1+", "- ", "<<", ">> ", "**"]
-PIECES += [
-    "\n 1",
-    "1/2 of ",
-    "2 3/",
-    "times ",
-    "3:",
-    " ",
-    "a-",
-    "1))))))",
-    "=",
-    "1=(",
-    "x y ",
-    "7 a ",
-]
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_hostile_reply_returns_in_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece)) + " 2 = 3"
-    start = time.process_time()
-    Steps()(text, Sample("7"))
-    assert time.process_time() - start < 3

@@ -506,34 +506,6 @@ def test_a_reference_that_states_no_call_is_unjudged(reference: object) -> None:
     assert _verify("f(n=3)", reference).correct is None
 
 
-_HOSTILE = [
-    "<tool_call>" * 90_000,
-    "<tool_call> and " * 60_000,
-    "`<tool_call>` " * 60_000,
-    "<tool_call>" + "a" * 1_000_000,
-    "<tool_call>f" + "<arg_key>n</arg_key><arg_value>3</arg_value>" * 20_000,
-    "<start_function_call>call:f{o:" + "{k:" * 50_000,
-    "<start_function_call>call:f{s:<escape>" * 30_000,
-    "<|tool_call_begin|>" + "f" * 1_000_000,
-    "f(" * 400_000,
-    "f-" * 400_000,
-    "f(n=3\n" * 100_000,
-    '{"name": ' * 100_000,
-    'f{"n": ' * 100_000,
-    "<｜tool▁call▁begin｜>" * 50_000,
-    "<function_calls>" + "f()\n" * 25_000,
-    "to=functions." * 90_000,
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(len(_HOSTILE)))
-def test_hostile_texts_are_judged_in_time(number: int) -> None:
-    verdict = _verify(_HOSTILE[number], _reference([("f", {"n": 3})]))
-    assert verdict.correct is False
-    assert verdict.failure is not Failure.TIMEOUT
-
-
 def test_calls_in_a_text_are_read_without_judging_too() -> None:
     text = _WRITE["gpt-oss"](_CALLS["one"])
     sample = Sample(_json(_reference(_CALLS["one"])), columns={"tools": _TOOLS})

@@ -457,37 +457,3 @@ def test_generated_calls_are_judged_as_they_were_made(form: str) -> None:
         if verdict.correct is not case.right
     ]
     assert missed == []
-
-
-_CALL = '<tool_call>{"name": "f", "arguments": {"n": 3}}</tool_call>'
-_HOSTILE = {
-    "openings": "<tool_call>" * 90_000,
-    "functions": "<function=f>" * 80_000,
-    "parameters": f"<function=f>{'<parameter=n>3</parameter>          ' * 25_000}</function>",
-    "Mistral": "[TOOL_CALLS]" + "a" * 1_000_000,
-    "brackets": "[" * 1_000_000,
-    "depth": f'<tool_call>{{"name": "f", "arguments": {{"n": {"[" * 90_000}',
-    "calls": _CALL * 15_000,
-    "list": _CALL.replace("3", str(list(range(100_000)))),
-    "digits": _CALL.replace("3", "9" * 5_000),
-    "signs": f"f(n={'-' * 90_000}1)",
-    "parentheses": f"f(n={'(' * 40_000}1{')' * 40_000})",
-    "sum": f"f(n=1{'+1' * 40_000})",
-    "power": "f(n=9**9**9**9)",
-    "attributes": f"f{'.f' * 40_000}(n=3)",
-    "fences": "```json\n" * 120_000,
-    "spaces": " " * 1_000_000,
-    "separators": f'[{{"name": "f", "arguments": {{"n": 4}}}}]{";" * 1_000_000}',
-}
-
-
-@pytest.mark.slow
-def test_hostile_texts_are_wrong_in_time() -> None:
-    reference = '[{"f": {"n": [3]}}]'
-    for name, text in _HOSTILE.items():
-        verdict = rewardkit.verify("tool_calls", text, reference, columns={"function": _FUNCTIONS})
-        assert verdict.correct is False, name
-        assert verdict.failure in (Failure.WRONG, Failure.FORMAT, Failure.NO_ANSWER), (
-            name,
-            verdict,
-        )
