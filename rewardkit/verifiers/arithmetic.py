@@ -59,12 +59,12 @@ class RewrittenText:
             if written is None:
                 written = match.expand(new) if isinstance(new, str) else new(match)
             start, length = match.start(), len(written)
-            own = self.places[start : min(match.end(), start + length)]
-            if length > len(own):
-                at = own or self.places[start : start + 1] or self.places[-1:] or [0]
-                own += at[-1:] * (length - len(own))
+            kept = self.places[start : min(match.end(), start + length)]
+            if length > len(kept):
+                at = kept or self.places[start : start + 1] or self.places[-1:] or [0]
+                kept += at[-1:] * (length - len(kept))
             pieces += self.text[end:start], written
-            places += self.places[end:start] + own
+            places += self.places[end:start] + kept
             end = match.end()
         if pieces:
             self.text = "".join([*pieces, self.text[end:]])

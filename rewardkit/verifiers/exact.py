@@ -82,14 +82,14 @@ def _best_verdict(
     answer: str, sample: Sample, aliases: str, score: Callable[[str, str], float]
 ) -> Verdict:
     try:
-        references = [one for one in accepted_references(sample, aliases) if one.strip()]
+        references = [text for text in accepted_references(sample, aliases) if text.strip()]
     except ValueError as error:
         return Verdict.unjudged(str(error))
     if not references:
         return Verdict.unjudged("the reference is blank")
     if not answer:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
-    return Verdict.scored(max(score(answer, one) for one in references), answer=answer)
+    return Verdict.scored(max(score(answer, text) for text in references), answer=answer)
 
 
 @dataclass(frozen=True)

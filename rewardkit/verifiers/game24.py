@@ -195,8 +195,8 @@ def read_steps(*working: tuple[int, str]) -> list[Step]:
         elif event["left"] is None:
             restarts = restarts or bool(event["hand"] or _RESTART.fullmatch(chain))
         elif steps and not restarts:
-            place, own = steps[-1].place, rewritten.place(*event.span())
-            place = (place[0], own[1]) if place and own else None
+            place, listed = steps[-1].place, rewritten.place(*event.span())
+            place = (place[0], listed[1]) if place and listed else None
             steps[-1] = replace(steps[-1], left=_left(event["left"]), place=place)
     return steps
 
@@ -387,7 +387,7 @@ class Process(Bounded):
             count / len(steps), message=f"{count} of {len(steps)} steps are correct"
         )
         places = zip((step.place for step in steps), correct, strict=True)
-        return replace(verdict, spans=tuple(Span(*at, float(one)) for at, one in places if at))
+        return replace(verdict, spans=tuple(Span(*at, float(holds)) for at, holds in places if at))
 
 
 @dataclass(frozen=True)

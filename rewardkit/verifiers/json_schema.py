@@ -80,7 +80,7 @@ class JsonSchema(Verifier):
             required = _requirement(_reference(sample))
         except (ValueError, RecursionError):
             return []
-        empty = [json.dumps(one) for one in _EMPTY if required.flaw(one) is None]
+        empty = [json.dumps(value) for value in _EMPTY if required.flaw(value) is None]
         return [f"paid without content: {', '.join(empty)}"] if empty else []
 
 

@@ -205,7 +205,7 @@ def differences_follow(analysis: str, given: Sequence[Vector], dimensions: int =
     due: list[tuple[Vector | None, Vector | None]]
     due = [(after, before) for before, after in pairwise(given)]
     due = due or [(difference.left, difference.right) for difference in stated]
-    return all(_holds(one, *pair) for one, pair in zip(stated, due, strict=True))
+    return all(_holds(line, *pair) for line, pair in zip(stated, due, strict=True))
 
 
 def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -> bool:
@@ -231,7 +231,7 @@ def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
     """Return the first four difference lines."""
     stated = []
     for match in islice(forms(dimensions).difference.finditer(analysis), DIFFERENCES):
-        left, right = (tuple(numbers(one)) if one else None for one in match.group(1, 2))
+        left, right = (tuple(numbers(text)) if text else None for text in match.group(1, 2))
         stated.append(Difference(left, right, tuple(numbers(match[3])), _tolerance(match[3])))
     return stated
 

@@ -176,7 +176,7 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
 
 def _is_level(fence: re.Match[str], opening: re.Match[str]) -> bool:
     """Whether a fence may close a block: of its kind, and indented less than four further."""
-    indents = [len(one["indent"].expandtabs(4)) for one in (fence, opening)]
+    indents = [len(mark["indent"].expandtabs(4)) for mark in (fence, opening)]
     return (
         fence["fence"].startswith(opening["fence"])
         and (fence["quote"] is None) == (opening["quote"] is None)

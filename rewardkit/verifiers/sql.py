@@ -134,7 +134,7 @@ class Sql(Verifier):
     def _is_same_by_spider(self, result: _Result, reference: _Expected) -> bool:
         if not (result.rows or reference.rows):
             return True
-        rows, given = (list(map(_sorted_by_spider, one.rows)) for one in (reference, result))
+        rows, given = (list(map(_sorted_by_spider, table.rows)) for table in (reference, result))
         if not (rows == given if reference.has_order else set(rows) == set(given)):
             return False
         counts = Counter(reference.rows)
@@ -450,18 +450,18 @@ def _groups(source: _DatabaseSource, query: str, result: _Result) -> list[_Group
     """
     clauses = _clauses(query)
     cut = _LIMIT.match(query, clauses.limit)
-    own: list[_Group] = [(result.rows, len(result.rows))]
+    single: list[_Group] = [(result.rows, len(result.rows))]
     if clauses.terms:
-        own = [([row], 1) for row in result.rows]
+        single = [([row], 1) for row in result.rows]
     elif not cut:
-        return own
+        return single
     start = int(cut["skipped"] or cut["offset"] or 0) if cut else 0
     with contextlib.suppress(ValueError, sqlite3.Error, sqlite3.Warning, _TooMuch):
         tied = _tied(source, query[: clauses.limit if cut else None], clauses, result.names)
         groups = _overlap(tied, start, len(result.rows))
         if _in_order(result.rows, groups):
             return groups
-    return own
+    return single
 
 
 def _tied(

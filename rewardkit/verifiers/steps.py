@@ -187,7 +187,7 @@ def _equal(left: _Side, right: _Side) -> bool:
     allowed = max(left.unit, right.unit)
     if not allowed and pairs and "/" in left.parts + right.parts:  # 60 * 1/3 = 60 * 0.33
         allowed = abs(pairs[0][0]) * max(left.roughness, right.roughness)
-    return any(one == other or abs(one - other) < allowed for one, other in pairs)
+    return any(value == other or abs(value - other) < allowed for value, other in pairs)
 
 
 def _unit(number: str) -> Fraction:
@@ -335,7 +335,7 @@ class Steps(Bounded):
             answer=answer.answer if answer else None,
             failure=failure,
             message=_message(answer, statements, wrong),
-            spans=tuple(Span(*one.place, float(one.holds)) for one in statements if one.place),
+            spans=tuple(Span(*step.place, float(step.holds)) for step in statements if step.place),
         )
 
 

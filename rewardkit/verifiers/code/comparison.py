@@ -76,9 +76,9 @@ def _close_tokens(tokens: Sequence[str], wanted: Sequence[str], tolerance: float
     return len(tokens) == len(wanted) and all(map(close, tokens, wanted))
 
 
-def _close(one: float, other: float, tolerance: float) -> bool:
+def _close(number: float, other: float, tolerance: float) -> bool:
     try:
-        return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
+        return math.isclose(number, other, rel_tol=tolerance, abs_tol=tolerance)
     except OverflowError:  # an integer that no float holds
         return False
 
@@ -97,7 +97,7 @@ def equal_values(value: Any, expected: Any, comparison: OutputComparison, tolera
             return False
         try:
             value, expected = (
-                sorted(one, key=lambda item: repr(_comparable(item))) for one in (value, expected)
+                sorted(side, key=lambda item: repr(_comparable(item))) for side in (value, expected)
             )
         except ValueError:  # an integer with more digits than Python prints
             return False
@@ -113,9 +113,9 @@ def _comparable(value: Any) -> Any:
     """A value with tuples as lists, and booleans and whole floats as integers: equal lists of such
     values print alike."""
     if isinstance(value, _SEQUENCES):
-        return [_comparable(one) for one in value]
+        return [_comparable(item) for item in value]
     if isinstance(value, dict):
-        return _named({key: _comparable(one) for key, one in value.items()})
+        return _named({key: _comparable(item) for key, item in value.items()})
     if isinstance(value, _TIMES):
         return str(value)
     value = _number(value)
@@ -134,7 +134,7 @@ def _number(value: Any) -> Any:
 
 
 def _named(value: dict[Any, Any]) -> dict[Any, Any]:
-    named = {_json_key(key): one for key, one in value.items()}
+    named = {_json_key(key): item for key, item in value.items()}
     return named if len(named) == len(value) else value
 
 
@@ -157,7 +157,7 @@ def _equal_values(value: Any, expected: Any, tolerance: float) -> bool:
             return False
         value, expected = _named(value), _named(expected)
         return value.keys() == expected.keys() and all(
-            _equal_values(value[key], one, tolerance) for key, one in expected.items()
+            _equal_values(value[key], item, tolerance) for key, item in expected.items()
         )
     if isinstance(expected, str) and isinstance(value, (*_TIMES, Decimal, Fraction)):
         return expected in _texts(value)  # what JSON has no type for stands there as text

@@ -109,7 +109,9 @@ def read_tests(sample: Sample, named: SuiteFormat = "") -> Suite:
     if not tests.cases:
         raise ValueError("there are no tests")
     stubs = [columns.get("prompt"), columns.get("starter_code"), sample.question]
-    stub = next((one for one in stubs if isinstance(one, str) and _header(one, tests.function)), "")
+    stub = next(
+        (text for text in stubs if isinstance(text, str) and _header(text, tests.function)), ""
+    )
     tests = replace(tests, stub=stub)
     if tests.kind != "script":
         return tests
@@ -210,7 +212,7 @@ def _call(given: Any, expected: Any) -> Case:
         raise ValueError(f"the arguments {arguments!r:.80} are not a list")
     if arguments and isinstance(arguments[0], dict) and not isinstance(given, str):
         with contextlib.suppress(ValueError):
-            arguments = [{int(key): one for key, one in arguments[0].items()}, *arguments[1:]]
+            arguments = [{int(key): item for key, item in arguments[0].items()}, *arguments[1:]]
     if isinstance(expected, str) and isinstance(given, str):
         return Case(arguments, (_loaded(expected),))
     wrapped = isinstance(expected, list) and len(expected) == 1
@@ -291,7 +293,7 @@ def _asserts(value: Any, columns: Mapping[str, object]) -> Suite:
     lines = [*(imports if isinstance(imports, list) else []), columns.get("test_setup_code") or ""]
     before = "\n".join(map(str, lines)).strip()
     listed = [value] if isinstance(value, str) else value
-    sources = [f"{before}\n{one}".lstrip() for one in listed]
+    sources = [f"{before}\n{statement}".lstrip() for statement in listed]
     name = columns.get("entry_point") or next(iter(called_names(sources[0])), "")
     return _scripts(sources, str(name))
 

@@ -56,7 +56,7 @@ def warns(expected_warning: Any = Warning, *, match: str | None = None) -> Itera
     with _warnings.catch_warnings(record=True) as found:
         _warnings.simplefilter("always")
         yield found
-    texts = [str(one.message) for one in found if issubclass(one.category, expected_warning)]
+    texts = [str(given.message) for given in found if issubclass(given.category, expected_warning)]
     assert any(re.search(match or "", text) for text in texts)
 
 
@@ -81,7 +81,7 @@ class approx:  # noqa: N801 - pytest's name
 
 def _near(actual: Any, expected: Any, *within: Any) -> bool:
     actual, expected = (
-        one.tolist() if hasattr(one, "tolist") else one for one in (actual, expected)
+        side.tolist() if hasattr(side, "tolist") else side for side in (actual, expected)
     )
     if isinstance(expected, Mapping):
         same = isinstance(actual, Mapping) and actual.keys() == expected.keys()
@@ -184,10 +184,10 @@ def capsys() -> Iterator[Any]:
     ):
 
         def read() -> Any:
-            texts = [one.getvalue() for one in (out, err)]
-            for one in (out, err):
-                one.seek(0)
-                one.truncate()
+            texts = [stream.getvalue() for stream in (out, err)]
+            for stream in (out, err):
+                stream.seek(0)
+                stream.truncate()
             return types.SimpleNamespace(out=texts[0], err=texts[1])
 
         yield types.SimpleNamespace(readouterr=read)
@@ -204,7 +204,7 @@ def run_test(owner: Any, name: str) -> None:
     function = getattr(function, "__func__", function)
     marked = [*getattr(owner, "_parameters", []), *getattr(function, "_parameters", [])]
     for rows in itertools.product(*marked):
-        values = {key: one for row in rows for key, one in row.items()}
+        values = {key: value for row in rows for key, value in row.items()}
         with contextlib.ExitStack() as stack:
             for needed in _for_all:
                 _value(needed, values, stack)

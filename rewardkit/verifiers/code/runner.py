@@ -157,8 +157,8 @@ class Rules:
     def returned(self, outcome: Outcome, case: Case) -> Fault | None:
         """Compare what a function returned."""
         if outcome.ended == "returned" and any(
-            equal_values(outcome.value, one, self.comparison, self.tolerance)
-            for one in case.expected
+            equal_values(outcome.value, expected, self.comparison, self.tolerance)
+            for expected in case.expected
         ):
             return None
         given, expected = ("input", _repr(case.given)), ("expected", _repr(case.expected[0]))
@@ -245,7 +245,7 @@ def built(
 ) -> Runner | Fault:
     """Return what runs a program in another language; a finding if it doesn't compile."""
     places = {"{src}": "program.cpp", "{out}": "./program"}
-    build, execute = ([places.get(one, one) for one in command] for command in (build, execute))
+    build, execute = ([places.get(word, word) for word in command] for command in (build, execute))
     outcome = jail.build(build, {places["{src}"]: program.encode(errors="surrogatepass")})
     if outcome.ended == "timeout":
         return failed(outcome)

@@ -67,16 +67,16 @@ def parsed_program(source: str) -> ast.Module:
         tree = ast.parse(LONG_NUMBER.sub("0", source))  # its values don't matter here
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"the test {source[:80]!r} isn't Python: {error}") from error
-    own: dict[str, str] = {}
+    original: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for one in node.names:
-                named = {one.name, getattr(node, "module", "")}
-                if one.asname and named & {"solution", "pytest", "unittest"}:
-                    own[one.asname], one.asname = one.name, None
+            for alias in node.names:
+                named = {alias.name, getattr(node, "module", "")}
+                if alias.asname and named & {"solution", "pytest", "unittest"}:
+                    original[alias.asname], alias.asname = alias.name, None
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            node.id = own.get(node.id, node.id)
+            node.id = original.get(node.id, node.id)
     return tree
 
 
@@ -97,19 +97,23 @@ def called_names(source: str) -> list[str]:
             case ast.Name(id=name, ctx=ast.Load()) if name not in bound:
                 used.append((node.lineno, node.col_offset, name))
             case ast.ImportFrom(module="solution", names=names):
-                used += [(node.lineno, 0, one.name) for one in names if one.name != "*"]
+                used += [(node.lineno, 0, alias.name) for alias in names if alias.name != "*"]
             case ast.Attribute(value=ast.Name(id="solution"), attr=name):
                 used.append((node.lineno, node.col_offset, name))
     listed = list(dict.fromkeys(name for _, _, name in sorted(used)))
     methods = [f"Solution.{name}" for name in _methods(tree)]
-    return [one for name in listed for one in (methods or [name] if name == "Solution" else [name])]
+    return [
+        used for name in listed for used in (methods or [name] if name == "Solution" else [name])
+    ]
 
 
 def _methods(tree: ast.Module) -> list[str]:
     """The methods of new instances of the class `Solution` that are called."""
     made = _results(tree, {"Solution"})
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    return list(dict.fromkeys(one.attr for one in nodes if _maker(one.value, {"Solution"}, made)))
+    return list(
+        dict.fromkeys(node.attr for node in nodes if _maker(node.value, {"Solution"}, made))
+    )
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:
@@ -169,14 +173,16 @@ def needs_one_process(source: str, names: tuple[str, ...]) -> str:
     known |= {"candidate"} - known if "def check(candidate" in source else set()
     results = _results(tree, known)
     imported = {
-        one.asname or one.name.partition(".")[0]
+        alias.asname or alias.name.partition(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
-        for one in node.names
+        for alias in node.names
     }
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     called = {node.func for node in calls}
-    passed = {ast.unparse(one) for node in calls if _maker(node, known, {}) for one in node.args}
+    passed = {
+        ast.unparse(argument) for node in calls if _maker(node, known, {}) for argument in node.args
+    }
     for node in ast.walk(tree):
         reason = _by_name(node, imported) or _exception(node) or _as_value(node, known)
         if reason := reason or _by_result(node, known, results, called, passed):
@@ -188,16 +194,18 @@ def _by_name(node: ast.AST, imported: set[str]) -> str:
     """What in this node a name tells: output, files, threads, modules that are changed."""
     match node:
         case ast.Import(names=aliases):
-            modules = [one.name for one in aliases]
+            modules = [alias.name for alias in aliases]
         case ast.ImportFrom(module=str(module), names=aliases):
-            modules = [module, *(f"{module}.{one.name}" for one in aliases)]
+            modules = [module, *(f"{module}.{alias.name}" for alias in aliases)]
         case ast.Attribute(value=ast.Name(id=owner), attr=name, ctx=ast.Store()):
             return f"assigning to {owner}.{name}" if owner in imported else ""
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
             return name if name in _NAMES else ""
         case _:
             return ""
-    return next((one for one in modules if one in _MODULES or one.split(".")[0] in _MODULES), "")
+    return next(
+        (name for name in modules if name in _MODULES or name.split(".")[0] in _MODULES), ""
+    )
 
 
 def _as_value(node: ast.AST, names: set[str]) -> str:
@@ -223,7 +231,7 @@ def _operands(node: ast.AST) -> Sequence[ast.expr]:
         case ast.BinOp(left=left, right=right):
             return [left, right]
         case ast.Compare(left=left, comparators=others, ops=operators):
-            is_test = all(isinstance(one, (ast.Is, ast.IsNot)) for one in operators)
+            is_test = all(isinstance(sign, (ast.Is, ast.IsNot)) for sign in operators)
             return [] if is_test and all(map(_is_constant, others)) else [left, *others]
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in _OF_VALUES:
             return [*_each_of(arguments)]
@@ -272,8 +280,8 @@ def _by_result(
             return "" if is_function or name == "Solution" else f"objects of {name}"
         case ast.Compare(left=left, comparators=others, ops=operators):
             sides = [left, *others]
-            if any(isinstance(one, (ast.Is, ast.IsNot)) for one in operators):
-                shared = [bool(maker(one)) or ast.unparse(one) in passed for one in sides]
+            if any(isinstance(sign, (ast.Is, ast.IsNot)) for sign in operators):
+                shared = [bool(maker(side)) or ast.unparse(side) in passed for side in sides]
                 return "identity" if any(map(maker, sides)) and all(shared) else ""
             return _objects([*map(maker, sides)], len(sides))
         case ast.BinOp(left=left, right=right):
@@ -282,7 +290,7 @@ def _by_result(
             if maker(first) and name == "isinstance" and not _are_plain(others):
                 return f"the class of a result of {maker(first)}"
             takes_objects = name in names or name in ("bool", "hash", "repr", "str")
-            inside = [one for value in node.args for one in ast.walk(value)]
+            inside = [part for value in node.args for part in ast.walk(value)]
             return _objects([*map(maker, inside)], 1) if takes_objects else ""
     return ""
 
@@ -294,7 +302,7 @@ def _objects(makers: Sequence[str], least: int) -> str:
 
 
 def _are_plain(kinds: Sequence[ast.expr]) -> bool:
-    names = [ast.unparse(one).rpartition(".")[2] for one in _each_of(kinds)]
+    names = [ast.unparse(kind).rpartition(".")[2] for kind in _each_of(kinds)]
     return all(name in _KINDS or name in dir(builtins) for name in names)
 
 
@@ -303,7 +311,7 @@ def imported_modules(source: str) -> set[str]:
     modules: set[str] = set()
     for node in ast.walk(parsed_program(source)):
         if isinstance(node, ast.Import):
-            modules |= {one.name.partition(".")[0] for one in node.names}
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             modules.add("." * node.level + node.module.partition(".")[0])
     return modules
@@ -327,7 +335,7 @@ def pytest_calls(source: str) -> list[str]:
             names = tests_of[owner] = list(dict.fromkeys([*inherited, *names]))
             if any(base in unittests or base not in {*tests_of, *_NO_TESTS} for base in bases):
                 unittests.add(owner)
-            is_made = any(getattr(one, "name", "") == "__init__" for one in node.body)
+            is_made = any(getattr(part, "name", "") == "__init__" for part in node.body)
             if owner not in unittests and (is_made or not owner.startswith("Test")):
                 continue
         calls += [f"_pytest.run_test({owner}, {name!r})" for name in names]
@@ -355,8 +363,8 @@ def _tests_in(body: Sequence[ast.stmt]) -> list[str]:
                 raise ValueError(f"the tests have a function {name}, which can't be run")
             tests += [name] * name.startswith("test")
         else:
-            inner = [one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
-            if nested := next((one for one in inner if one.startswith("test")), ""):
+            inner = [part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)]
+            if nested := next((name for name in inner if name.startswith("test")), ""):
                 raise ValueError(f"the test {nested} is inside of another statement, and isn't run")
     return tests
 
@@ -366,24 +374,28 @@ def _not_offered(node: ast.AST) -> str:
         case ast.Attribute(value=ast.Name(id="pytest"), attr=name):
             return "" if name in pytest_subset.__all__ else name
         case ast.ImportFrom(module="pytest", names=aliases):
-            return next((one.name for one in aliases if one.name not in pytest_subset.__all__), "")
+            return next(
+                (alias.name for alias in aliases if alias.name not in pytest_subset.__all__), ""
+            )
         case ast.ImportFrom(module="unittest", names=aliases):
-            return next((one.name for one in aliases if one.name in {"skip", *_SKIPS}), "")
+            return next((alias.name for alias in aliases if alias.name in {"skip", *_SKIPS}), "")
         case ast.Attribute(value=ast.Name(id="unittest"), attr="skip"):
             return "skip"
         case ast.Attribute(attr=name) if name in _SKIPS:
             return name
         case ast.ClassDef(body=body):
-            inner = [one for one in body if isinstance(one, ast.FunctionDef)]
+            inner = [part for part in body if isinstance(part, ast.FunctionDef)]
             return "a fixture in a class" if "fixture" in _decorators(*inner) else ""
         case ast.Attribute(value=ast.Attribute(attr="mark") | ast.Name(id="mark"), attr=name):
             return f"mark.{name}" if name in _MARKS else ""
         case ast.Call(func=ast.Attribute(attr="parametrize"), keywords=options):
-            return next((f"{one.arg}=" for one in options if one.arg == "indirect"), "")
+            return next((f"{option.arg}=" for option in options if option.arg == "indirect"), "")
         case ast.Call(
             func=ast.Attribute(attr="fixture") | ast.Name(id="fixture"), keywords=options
         ):
-            return next((f"fixture({one.arg}=…)" for one in options if one.arg == "params"), "")
+            return next(
+                (f"fixture({option.arg}=…)" for option in options if option.arg == "params"), ""
+            )
     return ""
 
 
@@ -407,9 +419,12 @@ def _no_information(tree: ast.Module) -> str:
 def _no_fixture(tree: ast.Module) -> str:
     """An argument of a test or a fixture that nothing gives a value."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    fixtures = {one.name for one in functions if "fixture" in _decorators(one)} | {"capsys", "self"}
+    fixtures = {node.name for node in functions if "fixture" in _decorators(node)} | {
+        "capsys",
+        "self",
+    }
     fixtures |= set(re.findall(r"fixture\(.*?name=.(\w+)", _decorators(*functions)))
-    marks = _decorators(*functions, *(one for one in tree.body if isinstance(one, ast.ClassDef)))
+    marks = _decorators(*functions, *(part for part in tree.body if isinstance(part, ast.ClassDef)))
     given = set(re.findall(r"\w+", " ".join(re.findall(r"parametrize\(([^)\]]*)", marks))))
     for function in functions:
         if function.name.startswith("test") or "fixture" in _decorators(function):
@@ -421,7 +436,7 @@ def _no_fixture(tree: ast.Module) -> str:
 
 
 def _decorators(*nodes: ast.FunctionDef | ast.ClassDef) -> str:
-    return "\n".join(ast.unparse(one) for node in nodes for one in node.decorator_list)
+    return "\n".join(ast.unparse(mark) for node in nodes for mark in node.decorator_list)
 
 
 def with_pytest(source: str, call: str) -> str:

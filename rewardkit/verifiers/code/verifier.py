@@ -141,10 +141,10 @@ class Code(Verifier):
         """
         seconds = [math.inf] * len(items)
         judged = self.judge_within(items, seconds, max_wall=math.inf, workers=None)
-        errors = (one for one in judged if isinstance(one, Exception))
+        errors = (item for item in judged if isinstance(item, Exception))
         for error in errors:
             raise error
-        return [one for one in judged if not isinstance(one, Exception)]
+        return [item for item in judged if not isinstance(item, Exception)]
 
     def judge_within(
         self,
@@ -268,7 +268,7 @@ class Code(Verifier):
         tolerance = usual if self.tolerance is None else self.tolerance
         rules = Rules(comparison, tolerance, self.checker)
         if tests.language != "python":
-            build, execute = (shlex.split(one) for one in self.commands[tests.language])
+            build, execute = (shlex.split(line) for line in self.commands[tests.language])
             runner: Runner | Fault = built(jail, program, build, execute, rules)
         else:
             runner = python_runner(jail, program, tests, rules, self.in_process)
@@ -289,7 +289,9 @@ class Code(Verifier):
         level = "not confined" if jail.isolation == "none" else jail.isolation
         if self.in_process and tests.kind == "script":
             level += ", weak_isolation: the tests run in the program's process"
-        number, worst = next(((n, one) for n, one in enumerate(findings, 1) if one), (0, None))
+        number, worst = next(
+            ((n, fault) for n, fault in enumerate(findings, 1) if fault), (0, None)
+        )
         if worst is None:
             return Verdict.right(answer=program, message=f"{count} of {count} tests pass ({level})")
         message = f"test {number} of {count}: {worst.reason} ({level}){worst.shown()}"

@@ -209,10 +209,10 @@ def balanced(text: str, stops: Stops) -> bool:
 @kind("ratio:overlap")
 def overlap(text: str, reference_text: str, percentage: float) -> bool:
     """This share of the text's runs of three letters, within 2%, is in the reference text."""
-    own, other = (
+    ours, other = (
         {part[n : n + 3] for n in range(len(part) - 2)} for part in (text, reference_text)
     )
-    return bool(own) and abs(len(own & other) / len(own) * 100 - percentage) <= 2
+    return bool(ours) and abs(len(ours & other) / len(ours) * 100 - percentage) <= 2
 
 
 @sentence_kind("ratio:sentence_words")

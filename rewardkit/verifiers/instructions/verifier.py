@@ -75,7 +75,7 @@ class Instructions(Verifier):
         check = getattr(KINDS[name], self.rules)
         texts = _variants(text) if self.reading == "loose" else [text]
         says_something = str.strip if self.rules == "published" else _is_visible
-        return any(check(one, **arguments) for one in texts if says_something(one))
+        return any(check(variant, **arguments) for variant in texts if says_something(variant))
 
     def _verdict(self, followed: Mapping[str, bool], paid: Sequence[bool]) -> Verdict:
         missed = [name for name, done in followed.items() if not done]
@@ -94,7 +94,8 @@ BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 def _is_visible(text: str) -> bool:
     """Whether any character shows: a text of invisible ones breaks no rule, and follows none."""
     return any(
-        not one.isspace() and one not in BLANK_LETTERS and category(one)[0] != "C" for one in text
+        not sign.isspace() and sign not in BLANK_LETTERS and category(sign)[0] != "C"
+        for sign in text
     )
 
 
@@ -161,4 +162,4 @@ def _variants(text: str) -> list[str]:
     lines = text.split("\n")
     cut = [lines, lines[1:], lines[:-1], lines[1:-1]]
     texts = ["\n".join(kept).strip() if kept is not lines else text for kept in cut]
-    return [*texts, *(one.replace("*", "") for one in texts)]
+    return [*texts, *(variant.replace("*", "") for variant in texts)]

@@ -94,8 +94,8 @@ def audited(judge: Judge) -> str:
             if audit["verifier_args"].get(name, getattr(type(judge), name)) != getattr(judge, name)
         ]
         text = ", ".join(
-            f"{one['errors']:,} of {one['n']:,} {name.replace('_', ' ')}s"
-            for name, one in rates.items()
+            f"{rate['errors']:,} of {rate['n']:,} {name.replace('_', ' ')}s"
+            for name, rate in rates.items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
@@ -127,9 +127,9 @@ def run_totals(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The judges of a run and their sums over its sessions, from its record."""
     totals: dict[tuple[Any, ...], Counter[str]] = {}
     for session in record.get("sessions", ()):
-        for one in session.get("judges", ()):
-            key = tuple(one.get(name) for name in DESCRIPTION)
-            sums = {name: one.get(name, 0) for name in SUMS}
+        for judge in session.get("judges", ()):
+            key = tuple(judge.get(name) for name in DESCRIPTION)
+            sums = {name: judge.get(name, 0) for name in SUMS}
             totals.setdefault(key, Counter()).update(sums)
     return [{**dict(zip(DESCRIPTION, key, strict=True)), **use} for key, use in totals.items()]
 
@@ -141,6 +141,6 @@ def judge_lines(totals: Iterable[Mapping[str, Any]]) -> list[str]:
         "completions settled by the rule, {unjudged:,} answers unjudged, {undecided:,} undecided, "
         "{refusals:,} refusals; {prompt_tokens:,} + {completion_tokens:,} tokens, "
         "cost {cost:,.4g}, {seconds:,.1f} s"
-        "".format(**one)
-        for one in totals
+        "".format(**use)
+        for use in totals
     ]

@@ -194,9 +194,9 @@ class Judge(Verifier):
         """Return the verdicts on texts with their samples; the model reads their answers alone."""
         found = [_single_answer(text) for text, _ in items]
         pairs = zip(found, items, strict=True)
-        asked = [(one, sample) for one, (_, sample) in pairs if isinstance(one, str)]
+        asked = [(answer, sample) for answer, (_, sample) in pairs if isinstance(answer, str)]
         verdicts = iter(self.judge_answers(asked))
-        return [next(verdicts) if isinstance(one, str) else one for one in found]
+        return [next(verdicts) if isinstance(answer, str) else answer for answer in found]
 
     def judge_answers(self, items: Sequence[tuple[str, Sample]], /) -> list[Verdict]:
         """Return the verdicts on extracted answers with their samples, in order.
@@ -204,17 +204,17 @@ class Judge(Verifier):
         UsageError where the server refuses every request, such as for its key.
         """
         shown = [JudgeInput.of(answer, sample) for answer, sample in items]
-        judgeable = list(dict.fromkeys(one for one in shown if one.reference))
+        judgeable = list(dict.fromkeys(case for case in shown if case.reference))
         outcomes = _Asking(self).outcomes(judgeable) if judgeable else {}
         return [
-            _verdict(outcomes.get(one, "there is no reference"), answer)
-            for one, (answer, _) in zip(shown, items, strict=True)
+            _verdict(outcomes.get(case, "there is no reference"), answer)
+            for case, (answer, _) in zip(shown, items, strict=True)
         ]
 
 
 def _single_answer(text: str) -> str | Verdict:
     """The answer of a text, or the verdict on one that has none or several."""
-    found = [one for one in dict.fromkeys(answers(text, "flexible")) if one.strip()]
+    found = [answer for answer in dict.fromkeys(answers(text, "flexible")) if answer.strip()]
     if not found:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is found")
     several = "it gives several different answers"
@@ -287,19 +287,19 @@ class _Asking:
             decided: dict[JudgeInput, bool | str | None] = {
                 **self._majorities(comparisons, self._judge.votes, cache)
             }
-            same = [one for one, outcome in decided.items() if outcome is True]
+            same = [case for case, outcome in decided.items() if outcome is True]
             self._share = 1.0
-            controls = {one: replace(one, reference=UNRELATED) for one in same}
+            controls = {case: replace(case, reference=UNRELATED) for case in same}
             checked = self._majorities(list(dict.fromkeys(controls.values())), 1, cache)
-            for one in same:
-                found = checked[controls[one]]
-                decided[one] = found if isinstance(found, str) else None if found else True
-            unclear = [one for one in comparisons if isinstance(decided[one], Undecided)]
+            for case in same:
+                found = checked[controls[case]]
+                decided[case] = found if isinstance(found, str) else None if found else True
+            unclear = [case for case in comparisons if isinstance(decided[case], Undecided)]
             if unclear and not (self._has_decided or self._decides_at_all(cache)):
                 # a wrong form or model: no answer is to blame
-                decided |= {one: str(decided[one]) for one in unclear}
+                decided |= {case: str(decided[case]) for case in unclear}
                 unclear = []
-        unjudged = sum(isinstance(one, str) for one in decided.values()) - len(unclear)
+        unjudged = sum(isinstance(outcome, str) for outcome in decided.values()) - len(unclear)
         count_use(
             self._judge,
             answers=len(comparisons),
@@ -319,13 +319,15 @@ class _Asking:
     def _majorities(
         self, comparisons: Sequence[JudgeInput], votes: int, cache: ReplyCache
     ) -> dict[JudgeInput, bool | str]:
-        ballots = [(one, seed) for one in comparisons for seed in range(votes)]
+        ballots = [(case, seed) for case in comparisons for seed in range(votes)]
         found = self._votes(ballots, Sampling(temperature=float(votes > 1)), cache)
         unclear = [ballot for ballot in ballots if found[ballot] is None]
-        again = {(one, votes + seed): (one, seed) for one, seed in unclear}
+        again = {(case, votes + seed): (case, seed) for case, seed in unclear}
         second = self._votes(list(again), Sampling(temperature=1.0), cache)
         found |= {again[ballot]: vote for ballot, vote in second.items()}
-        return {one: _majority([found[one, seed] for seed in range(votes)]) for one in comparisons}
+        return {
+            case: _majority([found[case, seed] for seed in range(votes)]) for case in comparisons
+        }
 
     def _votes(
         self, ballots: Sequence[Ballot], sampling: Sampling, cache: ReplyCache
@@ -371,10 +373,10 @@ class _Asking:
             return
         work = partial(self._client.complete_all, requests, sampling)
         for request, reply in iterate_results(work, left):
-            one = reply.completion
+            completion = reply.completion
             self._sums["calls"] += 1
             for name in ("prompt_tokens", "completion_tokens", "cost"):
-                self._sums[name] += getattr(one, name) or 0
+                self._sums[name] += getattr(completion, name) or 0
             yield request.key, reply
 
     def _content(self, ballot: Ballot, sampling: Sampling) -> list[object]:

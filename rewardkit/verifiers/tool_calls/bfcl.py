@@ -77,7 +77,7 @@ def _takes_list(value: Any, allowed: Sequence[Any], element: type) -> bool:
             len(value) == len(option) and all(map(_takes_dict, value, option)) for option in allowed
         )
     bare = [[_bare(option[i]) for i in range(len(option))] for option in allowed]
-    return [_bare(one) for one in value] in bare  # an object among the lists stops the checker
+    return [_bare(item) for item in value] in bare  # an object among the lists stops the checker
 
 
 def _listed_type(allowed: Sequence[Any]) -> type | None:
@@ -88,14 +88,14 @@ def _has_types(value: Sequence[Any], option: Any, element: type) -> bool:
     """Whether a list's values have the type described, or that of an allowed list's first value."""
     if not isinstance(option, list):
         return True
-    return all(type(one) in (element, _listed_type(option)) for one in value)
+    return all(type(item) in (element, _listed_type(option)) for item in value)
 
 
 def _takes_dict(value: Any, option: Any) -> bool:
     if option == "":
         return False
     known = all(
-        name in option and _bare(below) in [_bare(one) for one in option[name]]
+        name in option and _bare(below) in [_bare(allowed) for allowed in option[name]]
         for name, below in value.items()
     )
     complete = all(name in value or "" in values for name, values in option.items())

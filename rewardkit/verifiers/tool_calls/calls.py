@@ -112,7 +112,9 @@ def _tags_shape(opening: str, parameter: str, value_end: str, closing: str) -> S
         if body.lstrip().startswith("{"):
             return [call_of({"name": name, "arguments": body})], end
         functions = functions_in(columns).items()
-        schemas = next((schemas_of(one) for key, one in functions if is_named(name, key)), {})
+        schemas = next(
+            (schemas_of(function) for key, function in functions if is_named(name, key)), {}
+        )
         pairs = [
             (key, value if is_text else _typed(value, schemas.get(key, {})))
             for key, value, is_text in _tagged(body, parameters, value_end)
@@ -606,7 +608,7 @@ def _python_call(node: ast.AST) -> ToolCall:
     match node:
         case ast.Call(func=ast.Name() | ast.Attribute(), args=[]):
             name = ast.unparse(node.func)
-            pairs = [(one.arg or "**", _literal(one.value)) for one in node.keywords]
+            pairs = [(keyword.arg or "**", _literal(keyword.value)) for keyword in node.keywords]
             if re.fullmatch(r"\w+(\.\w+)*", name) and "**" not in dict(pairs):
                 return ToolCall(name, unique_keys(pairs))
     raise ValueError("it isn't a call with named arguments")
@@ -621,9 +623,9 @@ def _literal(node: ast.expr) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -value
         case ast.List(elts=nodes):
-            return [_literal(one) for one in nodes]
+            return [_literal(item) for item in nodes]
         case ast.Tuple(elts=nodes):
-            return tuple(_literal(one) for one in nodes)
+            return tuple(_literal(item) for item in nodes)
         case ast.Dict(keys=keys, values=values):
             names = [key.value for key in keys if isinstance(key, ast.Constant)]
             if len(names) == len(keys) and all(isinstance(name, str) for name in names):

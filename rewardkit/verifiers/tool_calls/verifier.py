@@ -82,7 +82,7 @@ class ToolCalls(Verifier):
             return Verdict.judged(not calls, answer=answer, message=message)
         takes = bfcl.takes if self.rules == "bfcl" else partial(_takes, same=_SAME[self.strings])
         kept = calls[: len(due) + MOST_CALLS]
-        compared = [[_compared(call, one, takes) for call in kept] for one in due]
+        compared = [[_compared(call, due_call, takes) for call in kept] for due_call in due]
         right = len(calls) == len(due) and _matched(compared, due, self.rules)
         if right:
             return Verdict(True, 1.0, answer, parts=dict.fromkeys(PARTS, 1.0))
@@ -120,19 +120,19 @@ def example_calls(sample: Sample) -> str:
         raise DataError(f"row {sample.id!r}: no call can be right: {reason(error)}") from error
     calls = [
         ToolCall(
-            one.name.replace(".", "_"),  # as chat templates and servers show it
-            {name: _example(one.allowed[name]) for name in one.required},
+            due_call.name.replace(".", "_"),  # as chat templates and servers show it
+            {name: _example(due_call.allowed[name]) for name in due_call.required},
         )
-        for one in due
+        for due_call in due
     ]
     written = (f"<tool_call>\n{call.as_json()}\n</tool_call>" for call in calls)
     return "\n".join(written) or "No function fits."
 
 
 def _example(allowed: Sequence[Any]) -> Any:
-    option = next((one for one in allowed if one != ""), "")
+    option = next((value for value in allowed if value != ""), "")
     if isinstance(option, list):
-        return [_example([one]) for one in option]
+        return [_example([item]) for item in option]
     if isinstance(option, dict) and _is_pattern(option):
         return {name: _example(values) for name, values in option.items() if "" not in values}
     return option
@@ -140,17 +140,17 @@ def _example(allowed: Sequence[Any]) -> Any:
 
 def _due(sample: Sample, rules: str) -> list[_Due]:
     functions = functions_in(sample.columns)
-    due = [_described(one, functions) for one in _stated(sample.reference)]
-    for one in due:
+    due = [_described(call, functions) for call in _stated(sample.reference)]
+    for call in due:
         if rules == "bfcl":
-            if one.schemas is None:
+            if call.schemas is None:
                 raise ValueError("rules='bfcl' needs the column 'function' or 'tools'")
-            used = filter(one.may_have, one.allowed)
-            bfcl.check_types({name: one.schemas[name] for name in used})
+            used = filter(call.may_have, call.allowed)
+            bfcl.check_types({name: call.schemas[name] for name in used})
         elif impossible := [
-            name for name in one.required if not (one.may_have(name) and one.allowed[name])
+            name for name in call.required if not (call.may_have(name) and call.allowed[name])
         ]:
-            raise ValueError(f"{one.name} must and can't have the argument {impossible[0]!r:.80}")
+            raise ValueError(f"{call.name} must and can't have the argument {impossible[0]!r:.80}")
     return due
 
 
@@ -202,7 +202,7 @@ def _pattern(value: Any) -> Any:
     """A value as BFCL writes one: an object's members as lists of the values allowed."""
     if isinstance(value, dict):
         return {name: [below] for name, below in value.items()}
-    return [_pattern(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_pattern(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
@@ -272,8 +272,8 @@ def _json_type(value: Any) -> str:
 def _matched(compared: Sequence[Sequence[_Compared]], due: Sequence[_Due], rules: str) -> bool:
     """Whether each call that is due has a call of its own, in its step; as many are given."""
     options = [
-        [j for j, call in enumerate(row) if not call.flaw and due[j].step == one.step]
-        for row, one in zip(compared, due, strict=True)
+        [j for j, call in enumerate(row) if not call.flaw and due[j].step == due_call.step]
+        for row, due_call in zip(compared, due, strict=True)
     ]
     return _first_free(options) if rules == "bfcl" else _all_placed(options)
 
@@ -292,16 +292,16 @@ def _first_free(options: Sequence[Sequence[int]]) -> bool:
 def _all_placed(options: Sequence[Sequence[int]]) -> bool:
     holders: dict[int, int] = {}
 
-    def place(one: int, tried: set[int]) -> bool:
-        for option in options[one]:
+    def place(index: int, tried: set[int]) -> bool:
+        for option in options[index]:
             if option not in tried:
                 tried.add(option)
                 if option not in holders or place(holders[option], tried):
-                    holders[option] = one
+                    holders[option] = index
                     return True
         return False
 
-    return all(place(one, set()) for one in range(len(options)))
+    return all(place(index, set()) for index in range(len(options)))
 
 
 def _parts(compared: Sequence[Sequence[_Compared]], count: int) -> tuple[dict[str, float], str]:
@@ -314,7 +314,7 @@ def _parts(compared: Sequence[Sequence[_Compared]], count: int) -> tuple[dict[st
             paired[i] = compared[i][j]
             taken.add(j)
     most = max(len(compared), count)
-    parts = {part: sum(getattr(one, part) for one in paired.values()) / most for part in PARTS}
+    parts = {part: sum(getattr(pair, part) for pair in paired.values()) / most for part in PARTS}
     flaws = [paired[i].flaw for i in sorted(paired) if paired[i].flaw]
     if count != len(compared):
         flaws = [f"the number of calls is {count} instead of {len(compared)}"]
@@ -330,21 +330,23 @@ def _takes(
 
 
 def _is_pattern(option: Mapping[str, Any]) -> bool:
-    return all(isinstance(one, list) for one in option.values())
+    return all(isinstance(values, list) for values in option.values())
 
 
 def _allows(option: Any, value: Any, same: Callable[[str], str]) -> bool:
     """Whether a value is what BFCL writes in this way: an object's members list their values."""
     if isinstance(option, dict) and _is_pattern(option):
         return isinstance(value, Mapping) and all(
-            any(equal_documents(value[name], one, same) for one in option.get(name, ()))
+            any(equal_documents(value[name], allowed, same) for allowed in option.get(name, ()))
             if name in value
             else "" in option[name]
             for name in {**option, **value}
         )
     if isinstance(option, list) and isinstance(value, list | tuple):
         pairs = zip(option, value, strict=False)
-        return len(option) == len(value) and all(_allows(one, below, same) for one, below in pairs)
+        return len(option) == len(value) and all(
+            _allows(item, below, same) for item, below in pairs
+        )
     return equal_documents(value, option, same)
 
 

@@ -88,9 +88,9 @@ def source_rows(source: DataSource, split: str | None = None) -> list[Row]:
     else:
         rows = []
         for subset in source.subset or (None,):
-            own = hub_rows(source.repository, subset, source.split, source.revision or None)
+            subset_rows = hub_rows(source.repository, subset, source.split, source.revision or None)
             named = {"subset": subset} if len(source.subset) > 1 else {}
-            rows += [{**named, **row} for row in own]
+            rows += [{**named, **row} for row in subset_rows]
     if not rows:
         raise DataError(f"{source.file or source.repository} holds no rows")
     return rows
@@ -248,10 +248,10 @@ class DefinedTask:
     @property
     def prompt(self) -> str:
         """The default prompt: the definition's, or the one for the verifier."""
-        own = _PROMPTS.get(self._style, "question")
-        if own == "choice" and not self.definition.choices.columns:
-            own = "answer"
-        return self.definition.prompt or own
+        prompt = _PROMPTS.get(self._style, "question")
+        if prompt == "choice" and not self.definition.choices.columns:
+            prompt = "answer"
+        return self.definition.prompt or prompt
 
     @property
     def max_tokens(self) -> int:
@@ -358,14 +358,14 @@ class DefinedTask:
         section = self.definition.verifier
         if reading is None or (section.names and reading not in _FRAMES):
             return self._plain({})
-        own = self._plain({})
+        verifier = self._plain({})
         if not section.names:
             try:
                 return self._plain({"reading": reading})
             except UsageError:
                 pass  # the verifier has no such reading of its own
         if reading in self._reads:
-            return own
+            return verifier
         if reading in self._styles:
             return self._framed(reading)
         raise UsageError(
@@ -624,8 +624,8 @@ def load_task_file(path: str) -> DefinedTask:
 def _refuse_caller_parameters(section: VerifierSection) -> None:
     """UsageError for a parameter that decides what runs, is read or gets a key: a stranger may have
     written the file."""
-    own = {section.name: {**section.parameters, **section.flexible}}
-    for name, parameters in (section.parameters if section.names else own).items():
+    given = {section.name: {**section.parameters, **section.flexible}}
+    for name, parameters in (section.parameters if section.names else given).items():
         if not parameters:
             continue
         verifier = registry.installed().find("verifiers", name).load()

@@ -100,7 +100,7 @@ def motion_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
         name = str(row.columns.get("distribution", ""))
         groups[NAMES.get(name, name)].append(row)
     groups = dict(sorted(groups.items()))
-    predicted = {name: own for name, own in groups.items() if any(map(_prediction, own))}
+    predicted = {name: group for name, group in groups.items() if any(map(_prediction, group))}
     if not predicted:
         return [_errors(groups)]
     table, plot = _by_position(predicted)
@@ -116,19 +116,19 @@ def motion_figures(rows: Sequence[CompletionRow]) -> list[Figure]:
 
 
 def _errors(groups: Groups) -> Table:
-    failures = [Counter(row.verdict.failure for row in own) for own in groups.values()]
+    failures = [Counter(row.verdict.failure for row in group) for group in groups.values()]
     kinds = sorted({kind for counts in failures for kind in counts if kind})
     measures = ["mse", "mae", *(f"within_{bound:g}" for bound in BOUNDS)]
     rows: list[list[Cell]] = [
         ["completions", *map(len, groups.values())],
         [
             f"with {PREDICTED} points",
-            *(sum(map(bool, map(_prediction, own))) for own in groups.values()),
+            *(sum(map(bool, map(_prediction, group))) for group in groups.values()),
         ],
     ]
     for name in measures:
         rows += _estimates(name, groups)
-    rows += [[f"failed: {words(kind)}", *(own[kind] for own in failures)] for kind in kinds]
+    rows += [[f"failed: {words(kind)}", *(counts[kind] for counts in failures)] for kind in kinds]
     return Table(
         "Errors",
         ["", *groups],
@@ -145,12 +145,12 @@ def _estimates(name: str, groups: Groups) -> Iterator[list[Cell]]:
     Intervals of shares are in the summary's metrics and in the report.
     """
     measure = MEASURES[name]
-    estimates = [estimate(measure, own) for own in groups.values()]
+    estimates = [estimate(measure, group) for group in groups.values()]
     yield [words(name), *map(_cell, estimates)]
     if measure.kind == "amount":
-        intervals = (one and f"{one.low:.4g} – {one.high:.4g}" for one in estimates)
+        intervals = (mean and f"{mean.low:.4g} – {mean.high:.4g}" for mean in estimates)
         yield [f"{words(name)}, 95% interval", *intervals]
-        by_problem = (values_by_problem(measure, own) for own in groups.values())
+        by_problem = (values_by_problem(measure, group) for group in groups.values())
         spreads = [seed_spread(values, scale_of(measure)) for values in by_problem]
         if any(spreads):
             yield [f"{words(name)}, seed spread", *map(_cell, spreads)]
@@ -166,7 +166,7 @@ def _baselines(groups: Groups) -> Table:
     for name, degree in BASELINES.items():
         for label, figure in (("MAE", mean_absolute_error), (f"within {TOLERANCE}", within)):
             measure = Measure(partial(_of_baseline, figure, degree), kind="amount")
-            estimates = (estimate(measure, own) for own in groups.values())
+            estimates = (estimate(measure, group) for group in groups.values())
             rows.append([f"{label}, {name}", *map(_cell, estimates)])
     return Table(
         "Baselines",
@@ -212,14 +212,14 @@ def _by_position(groups: Groups) -> tuple[Table, Plot]:
         name: {place: estimate(MEASURES[f"error_{place}"], rows) for place in POSITIONS}
         for name, rows in groups.items()
     }
-    cells = [[place, *(_cell(own[place]) for own in errors.values())] for place in POSITIONS]
+    cells = [[place, *(_cell(row[place]) for row in errors.values())] for place in POSITIONS]
     series: dict[str, list[Point]] = {
         name: [
             (float(place), metric.value, metric.low, metric.high)
-            for place, metric in own.items()
+            for place, metric in row.items()
             if metric is not None and math.isfinite(metric.value)
         ]
-        for name, own in errors.items()
+        for name, row in errors.items()
     }
     plot = Plot(title, "position", "error", series, note="bands are 95% intervals")
     return Table(title, ["position", *errors], cells), plot
