@@ -221,7 +221,7 @@ def speed_follows(analysis: str, given: Sequence[Vector], dimensions: int = 1) -
     actual = [_minus(after, before) for before, after in pairwise(given)] or stated
     *chain, last = _RELATION.split(statement[1])
     speed, tolerance = tuple(numbers(last)), _tolerance(last)
-    if actual and not _agree(_mean_vector(actual), speed, tolerance):
+    if actual and not _agree(tuple(map(_mean, zip(*actual, strict=True))), speed, tolerance):
         return False
     members = (_evaluated(member, stated, dimensions) for member in chain)
     return all(value is None or _agree(value, speed, tolerance) for value in members)
@@ -286,10 +286,6 @@ def _minus(left: Vector, right: Vector) -> Vector:
     return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def _mean_vector(vectors: Sequence[Vector]) -> Vector:
-    return tuple(sum(values) / len(vectors) for values in zip(*vectors, strict=True))
-
-
 TOLERANCE = 0.2
 """A prediction is right if its mean absolute error is below this."""
 
@@ -313,7 +309,10 @@ class MotionAccuracy(Bounded):
         dimensions, targets = reference
         tagged = blocks(text)
         if tagged is None:
-            return _untagged(text, dimensions)
+            if last_coordinates(text, dimensions) is None:
+                message = "there are neither the tags nor five numbers"
+                return Verdict.wrong(Failure.NO_ANSWER, message=message)
+            return Verdict.wrong(Failure.FORMAT, message=f"not {', '.join(TAGS)} in this order")
         predicted = coordinates(tagged[1], dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no coordinates after [ANSWER]")
@@ -357,11 +356,13 @@ class MotionFormat(Bounded):
         separated = forms(dimensions).separated.fullmatch(answer) is not None
         form = 2 * complete + separated
         tenths = structure + reasoning + form
+        gap = Failure.FORMAT if analysis.strip() else Failure.NO_REASONING
+        failure = gap if predicted else Failure.NO_ANSWER
         return Verdict(
             correct=tenths == 10,
             score=tenths / 10,
             answer=None if predicted is None else rendered(predicted, dimensions),
-            failure=None if tenths == 10 else _form_failure(analysis, predicted),
+            failure=None if tenths == 10 else failure,
             parts={"structure": structure / 10, "analysis": reasoning / 10, "answer": form / 10},
         )
 
@@ -403,19 +404,18 @@ motion = Rubric(
 )
 
 
-def position_errors(predicted: Sequence[float], targets: Sequence[float]) -> list[float]:
-    """Return the absolute error of each pair; may hold inf."""
-    return [abs(guess - target) for guess, target in zip(predicted, targets, strict=False)]
-
-
 def mean_squared_error(predicted: Sequence[float], targets: Sequence[float]) -> float:
     """Return the MSE over the pairs, in [0, inf]. Raises ValueError without pairs."""
-    return _mean([error * error for error in position_errors(predicted, targets)])
+    return _mean([error * error for error in _errors(predicted, targets)])
 
 
 def mean_absolute_error(predicted: Sequence[float], targets: Sequence[float]) -> float:
     """Return the MAE over the pairs, in [0, inf]. Raises ValueError without pairs."""
-    return _mean(position_errors(predicted, targets))
+    return _mean(_errors(predicted, targets))
+
+
+def _errors(predicted: Sequence[float], targets: Sequence[float]) -> list[float]:
+    return [abs(guess - target) for guess, target in zip(predicted, targets, strict=False)]
 
 
 def within(
@@ -446,21 +446,7 @@ def _unreadable(reference: str) -> Verdict:
     )
 
 
-def _untagged(text: str, dimensions: int) -> Verdict:
-    if last_coordinates(text, dimensions) is None:
-        return Verdict.wrong(
-            Failure.NO_ANSWER, message="there are neither the tags nor five numbers"
-        )
-    return Verdict.wrong(Failure.FORMAT, message=f"not {', '.join(TAGS)} in this order")
-
-
-def _form_failure(analysis: str, predicted: list[float] | None) -> Failure:
-    if predicted is None:
-        return Failure.NO_ANSWER
-    return Failure.FORMAT if analysis.strip() else Failure.NO_REASONING
-
-
-def _mean(values: list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     if not values:
         raise ValueError("no coordinates to compare")
     return sum(values) / len(values)

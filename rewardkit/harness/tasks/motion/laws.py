@@ -46,11 +46,6 @@ class Motion:
     def position(self, t: int) -> float:
         return self.start + self.speed * t + self.acceleration * t * t / 2
 
-    @property
-    def points(self) -> tuple[float, ...]:
-        """x_t at t = 0…9, rounded to one decimal."""
-        return _rounded_positions(map(self.position, range(LENGTH)))
-
 
 @dataclass(frozen=True, slots=True)
 class Oscillation:
@@ -65,11 +60,6 @@ class Oscillation:
 
     def position(self, t: int) -> float:
         return self.start + self.amplitude * math.sin(2 * math.pi / self.period * t + self.phase)
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """x_t at t = 0…9, rounded to one decimal."""
-        return _rounded_positions(map(self.position, range(LENGTH)))
 
 
 def _rounded_positions(positions: Iterable[float]) -> tuple[float, ...]:
@@ -109,7 +99,8 @@ def motion_sequences(
     Speeds are uniform in `speeds`. The same seed gives the same points on every machine.
     """
     law = Law(Motion, ((-5.0, 5.0), speeds))
-    return [path[0].points for path in draw_paths(law, count, dimensions=1, seed=seed)]
+    paths = draw_paths(law, count, dimensions=1, seed=seed)
+    return [_rounded_positions(map(path[0].position, range(LENGTH))) for path in paths]
 
 
 Vector = tuple[Decimal, ...]
@@ -239,8 +230,13 @@ def motion_solution(points: Sequence[Point], *, kind: str = "uniform") -> str:
     predicted, reasons, notes = METHODS[kind](given, differences, speed)
     answer = ", ".join(format_in_brackets(rounded(point, "0.1")) for point in predicted)
     terms, mean = " + ".join(map(format_term, differences)), format_point(sum_of_differences)
+    pairs = enumerate(zip(pairwise(given), differences, strict=True), 1)
     lines = [
-        *("[Analysis]", "S1: differences", *_difference_lines(given, differences)),
+        *("[Analysis]", "S1: differences"),
+        *(
+            f"Δx{n} = {format_point(after)} - {format_term(before)} = {format_point(difference)}"
+            for n, ((before, after), difference) in pairs
+        ),
         "S2: mean speed",
         f"v = ({terms}) / {count} = {mean} / {count} = {format_point(speed)}",
         *notes,
@@ -252,15 +248,6 @@ def motion_solution(points: Sequence[Point], *, kind: str = "uniform") -> str:
         *("[ANSWER]", answer, "[End]"),
     ]
     return "\n".join(lines)
-
-
-def _difference_lines(given: Sequence[Vector], differences: Sequence[Vector]) -> list[str]:
-    return [
-        f"Δx{index} = {format_point(after)} - {format_term(before)} = {format_point(difference)}"
-        for index, ((before, after), difference) in enumerate(
-            zip(pairwise(given), differences, strict=True), 1
-        )
-    ]
 
 
 def _sample_of(path: Path, name: str, *, distribution: str, noise: float, seed: int) -> Sample:
