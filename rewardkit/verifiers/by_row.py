@@ -42,9 +42,6 @@ class ByRow(Combination):
         for name, verdict in verdicts.items():
             read, at = self._read(self.members[name], text)
             return verdict.in_text(read, text, at)
-        return self._unknown(sample)
-
-    def _unknown(self, sample: Sample) -> Verdict:
         named = sample.columns.get(self.column)
         return Verdict.unjudged(
             f"the column {self.column!r} names the verifier {named!r:.60}, which isn't one of "

@@ -215,16 +215,12 @@ class Regex(Verifier):
                 f"the reference {sample.reference[:80]!r} isn't a regular expression: {error}"
             )
         if self.match == "search":
-            return self._searched(expression, text)
+            if last := last_match(expression, text):
+                return Verdict.right(answer=last.group())
+            failure = Failure.WRONG if text.strip() else Failure.NO_ANSWER
+            return Verdict.wrong(failure, message="the expression matches nowhere")
         answer = stated_answer(text, self.reading)
         if not answer:
             return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
         forms = [answer, unwrapped(answer)] if self.reading == "lenient" else [answer]
         return Verdict.judged(any(map(expression.fullmatch, forms)), answer=answer)
-
-    def _searched(self, expression: re.Pattern[str], text: str) -> Verdict:
-        last = last_match(expression, text)
-        if last is None:
-            failure = Failure.WRONG if text.strip() else Failure.NO_ANSWER
-            return Verdict.wrong(failure, message="the expression matches nowhere")
-        return Verdict.right(answer=last.group())

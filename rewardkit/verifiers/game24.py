@@ -15,7 +15,6 @@ from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Span, Verdict
 from rewardkit.text.thinking import text_to_read
 from rewardkit.verifiers.arithmetic import (
-    Expression,
     NotArithmetic,
     RewrittenText,
     ascii_operators,
@@ -197,7 +196,8 @@ def read_steps(*working: tuple[int, str]) -> list[Step]:
         elif steps and not restarts:
             place, listed = steps[-1].place, rewritten.place(*event.span())
             place = (place[0], listed[1]) if place and listed else None
-            steps[-1] = replace(steps[-1], left=_left(event["left"]), place=place)
+            items = re.split(r"[\s,;，、]+", event["left"].strip())
+            steps[-1] = replace(steps[-1], left=_table(filter(None, items)), place=place)
     return steps
 
 
@@ -256,11 +256,7 @@ def _reasoning(lines: list[str]) -> tuple[str, ...]:
     )
 
 
-def _left(listed: str) -> Table:
-    return _table([item for item in re.split(r"[\s,;，、]+", listed.strip()) if item])
-
-
-def _table(written: list[str]) -> Table:
+def _table(written: Iterable[str]) -> Table:
     return tuple(sorted(_value(number) or UNREADABLE for number in written))
 
 
@@ -349,13 +345,18 @@ class Outcome(Bounded):
         if _NO_SOLUTION.fullmatch(final):
             moves = moves_to_target(tuple((number, 1) for number in numbers))
             return Verdict.judged(moves is None, answer=final, message="" if moves is None else CAN)
+        text = ascii_operators(final).strip().strip("*`").strip().rstrip(".。")
         try:
-            sides = _sides(final)
+            sides = [read_expression(side) for side in text.split("=", maxsplit=MOST_SIDES)]
         except NotArithmetic as error:
             return Verdict.wrong(Failure.FORMAT, answer=final[:200], message=str(error))
-        fault = _fault(sides, numbers)
-        if fault:
+        if tuple(sorted(sides[0].numbers)) != numbers:
+            fault = f"it must use each of {', '.join(map(str, numbers))} exactly once"
             return Verdict.scored(GIVEN_AND_WRONG, answer=final, message=fault)
+        for value in (side.value for side in sides):
+            if value != TARGET:
+                fault = f"it is {'undefined' if value is None else value}, not {TARGET}"
+                return Verdict.scored(GIVEN_AND_WRONG, answer=final, message=fault)
         return Verdict.right(answer=final)
 
 
@@ -409,8 +410,10 @@ class Length(Bounded):
         lines = len(read_reply(text).lines)
         if lines <= self.t:
             return Verdict.right()
+        x = self.k * (lines - self.t - self.m)
+        power = math.exp(-abs(x))  # e^x may be too large for a float
         return Verdict.scored(
-            _logistic_decay(self.k * (lines - self.t - self.m)),
+            (power if x > 0 else 1.0) / (1.0 + power),
             failure=Failure.FORMAT,
             message=f"{lines} reasoning lines, {self.t:g} of them free",
         )
@@ -423,30 +426,10 @@ game24 = Rubric(
 )
 
 
-def _logistic_decay(x: float) -> float:
-    """Return 1 / (1 + e^x), also if e^x is too large for a float."""
-    power = math.exp(-abs(x))
-    return (power if x > 0 else 1.0) / (1.0 + power)
-
-
 def _unreadable(sample: Sample) -> Verdict:
     return Verdict.unjudged(
         f"the reference {sample.reference[:80]!r} isn't four numbers from 1 to 13"
     )
-
-
-def _sides(final: str) -> list[Expression]:
-    text = ascii_operators(final).strip().strip("*`").strip().rstrip(".。")
-    return [read_expression(side) for side in text.split("=", maxsplit=8)]
-
-
-def _fault(sides: list[Expression], numbers: tuple[int, ...]) -> str:
-    if tuple(sorted(sides[0].numbers)) != numbers:
-        return f"it must use each of {', '.join(map(str, numbers))} exactly once"
-    for side in sides:
-        if side.value != TARGET:
-            return f"it is {'undefined' if side.value is None else side.value}, not {TARGET}"
-    return ""
 
 
 def _correct_steps(steps: list[Step], numbers: tuple[int, ...]) -> list[bool]:

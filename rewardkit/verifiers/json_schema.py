@@ -64,7 +64,9 @@ class JsonSchema(Verifier):
             required = _requirement(_reference(sample))
         except (ValueError, RecursionError) as error:
             return Verdict.unjudged(f"the reference isn't a schema: {reason(error)}")
-        answer = _answer(text, self.form)
+        block = answer_block(text)
+        languages = ("yaml", "yml") if self.form == "yaml" else (self.form,)
+        answer = fenced_block(text if block is None else block, *languages).strip()
         if not answer:
             return Verdict.wrong(Failure.NO_ANSWER, message="there is no document")
         try:
@@ -221,12 +223,6 @@ def _check_keywords(schema: Any) -> None:
 _LONGEST_KEYWORD = max(map(len, _KEYWORDS)) + 5
 
 
-def _answer(text: str, form: DocumentForm) -> str:
-    answer = answer_block(text)
-    languages = ("yaml", "yml") if form == "yaml" else (form,)
-    return fenced_block(text if answer is None else answer, *languages).strip()
-
-
 def _read_yaml(text: str) -> Any:
     """The document by YAML 1.2, which refuses duplicate keys and a second document."""
     from ruamel.yaml import YAML
@@ -283,7 +279,11 @@ def _children(value: object) -> Iterable[object]:
 def _as_json(value: object) -> object:
     """A value that JSON has: dates and times as their text, keys as texts."""
     if isinstance(value, dict):
-        return {_key(key): _as_json(below) for key, below in value.items()}
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"the key {key!r:.80} isn't a text")
+            key.encode()  # half a surrogate pair is no text
+        return {key: _as_json(below) for key, below in value.items()}
     if isinstance(value, list):
         return [_as_json(below) for below in value]
     if isinstance(value, datetime | date | time):
@@ -291,17 +291,10 @@ def _as_json(value: object) -> object:
     if isinstance(value, float | Decimal) and not math.isfinite(value):
         refused_number(str(value))
     if isinstance(value, str):
-        value.encode()  # half a surrogate pair is no text
+        value.encode()
     if value is None or isinstance(value, bool | int | float | Decimal | str):
         return value
     raise ValueError(f"JSON has no {type(value).__name__}")
-
-
-def _key(key: object) -> str:
-    if isinstance(key, str):
-        key.encode()
-        return key
-    raise ValueError(f"the key {key!r:.80} isn't a text")
 
 
 def unique_keys(pairs: list[tuple[Any, object]]) -> dict[str, object]:

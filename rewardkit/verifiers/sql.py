@@ -93,7 +93,9 @@ class Sql(Verifier):
             expected = [_expected(source, read(sample.reference)) for source in sources]
         except (ValueError, OSError, sqlite3.Error, sqlite3.Warning) as error:
             return Verdict.unjudged(f"the reference can't be run: {error}")
-        query = _query(text)
+        answer = answer_block(text)
+        query = fenced_block(text if answer is None else answer, *DIALECTS)
+        query = query.strip().rstrip(";").rstrip()
         if self.rules == "spider":
             query = read(query.replace("value", "1"))
         if not query:
@@ -155,7 +157,7 @@ class Sql(Verifier):
         if self.columns == "ordered" and self.rules != "spider":
             return iter([range(len(result.names))])
         fits = [
-            [i for i in range(len(result.names)) if _same_rows(_column(result.rows, i), expected)]
+            [i for i in range(len(result.names)) if _are_among(_column(result.rows, i), expected)]
             for expected in (_column(reference.rows, j) for j in range(len(reference.names)))
         ]
         return islice(_selections(fits), ORDERS)
@@ -192,12 +194,6 @@ class _Expected(_Result):
 def _in_order(rows: list[Row], groups: list[_Group]) -> bool:
     given = iter(rows)
     return all(_are_among(list(islice(given, count)), group) for group, count in groups)
-
-
-def _query(text: str) -> str:
-    answer = answer_block(text)
-    query = fenced_block(text if answer is None else answer, *DIALECTS)
-    return query.strip().rstrip(";").rstrip()
 
 
 def _read_by_spider(query: str) -> str:
@@ -430,7 +426,9 @@ _LIMIT = re.compile(
     r"LIMIT\s+(?:(?P<skipped>\d+)\s*,\s*\d+|\d+(?:\s+OFFSET\s+(?P<offset>\d+))?)\Z", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(r'"([^"]*)"|`([^`]*)`|\[([^\]]*)\]|(\w+)')
-_DIRECTION = re.compile(r"\s+(?:ASC|DESC|NULLS\s+(?:FIRST|LAST)|COLLATE\s+\w+)\s*\Z", re.IGNORECASE)
+_DIRECTIONS = re.compile(
+    r"(?:\s+(?:ASC|DESC|NULLS\s+(?:FIRST|LAST)|COLLATE\s+\w+))+\s*\Z", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -528,22 +526,11 @@ def _clauses(query: str) -> _Clauses:
             start = token.end()
     if start >= 0:
         terms.append(query[start:limit])
-    return _Clauses([_undirected(term) for term in terms], first_from, limit)
-
-
-def _undirected(term: str) -> str:
-    while match := _DIRECTION.search(term):
-        term = term[: match.start()]
-    return term.strip()
+    return _Clauses([_DIRECTIONS.sub("", term).strip() for term in terms], first_from, limit)
 
 
 def _column(rows: list[Row], place: int) -> list[Row]:
     return [(row[place],) for row in rows]
-
-
-def _same_rows(rows: list[Row], expected: list[Row]) -> bool:
-    """Whether two lists hold the same rows in any order, each as often."""
-    return len(rows) == len(expected) and _are_among(rows, expected)
 
 
 def _are_among(rows: list[Row], expected: list[Row]) -> bool:

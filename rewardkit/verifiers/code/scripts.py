@@ -232,7 +232,9 @@ def _operands(node: ast.AST) -> Sequence[ast.expr]:
             return [left, right]
         case ast.Compare(left=left, comparators=others, ops=operators):
             is_test = all(isinstance(sign, (ast.Is, ast.IsNot)) for sign in operators)
-            return [] if is_test and all(map(_is_constant, others)) else [left, *others]
+            names = [ast.unparse(side) for side in others if not isinstance(side, ast.Constant)]
+            is_constant = all(name in dir(builtins) for name in names)
+            return [] if is_test and is_constant else [left, *others]
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in _OF_VALUES:
             return [*_each_of(arguments)]
         case ast.ClassDef(bases=bases):
@@ -257,12 +259,6 @@ def _exception(node: ast.AST) -> str:
 def _each_of(values: Sequence[ast.expr]) -> Iterator[ast.expr]:
     for value in values:
         yield from value.elts if isinstance(value, ast.Tuple) else [value]
-
-
-def _is_constant(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) or (
-        isinstance(node, ast.Name) and node.id in dir(builtins)
-    )
 
 
 def _by_result(
