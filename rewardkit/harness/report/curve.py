@@ -73,8 +73,8 @@ def task_plots(task: str, points: Iterable[CurvePoint]) -> Iterator[Plot]:
                 ]
                 for step, of_step in (lengths[place] for place in sorted({*places}))
             },
-            note="A point (x, y): the share y of the completions has at most x tokens. A line "
-            "further to the right stands for longer completions.",
+            note="A point (x, y): the share y of the completions has at most x tokens. If a line "
+            "is further to the right, the completions are longer.",
             y_scale="share",
         )
     amounts = [(point.step, point.amounts[task]) for point in ordered if point.amounts.get(task)]

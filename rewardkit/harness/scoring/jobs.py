@@ -317,7 +317,10 @@ Joined = TypeVar("Joined")
 def _joined(by_id: Mapping[str, Joined], identifier: str, number: int) -> Joined:
     """What --data has for a row's id. DataError if it has nothing."""
     if identifier not in by_id:
-        raise DataError(f"row {number + 1} has the id {identifier!r}, which --data lacks")
+        raise DataError(
+            f"row {number + 1} has the id {identifier!r}, which --data lacks; add the problem, or "
+            "name the field of the ids with --id-field"
+        )
     return by_id[identifier]
 
 
@@ -434,8 +437,8 @@ def judge_in_processes(
                 yield chunk, result_of(future.result())
         except BrokenProcessPool as error:
             raise JudgingError(
-                "a judging process ended by itself, perhaps for lack of memory; what was judged "
-                "before is stored, and the same command resumes"
+                "a judging process ended by itself, perhaps for lack of memory; earlier verdicts "
+                "are stored, and the same command resumes"
             ) from error
         except BaseException:
             caller.close()  # ends the processes in the midst of their chunks

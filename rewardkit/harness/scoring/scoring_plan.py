@@ -145,7 +145,7 @@ class ScoreOutput:
 
     def __post_init__(self) -> None:
         if self.shard and self.output_dir is None:
-            raise UsageError("--shard writes into a folder that all shards share: --output-dir")
+            raise UsageError("--shard needs --output-dir, the folder that all shards share")
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ def _plan_run(path: Path, choice: VerifierChoice, output: ScoreOutput) -> ScoreP
     if not record:
         raise RunMismatch(f"{path} holds no {RUN}; give a run's folder or a file")
     if not (path / SAMPLES).exists():
-        raise RunMismatch(f"{path} holds no completions yet; its run ended before the first")
+        raise RunMismatch(f"{path} holds no completions yet; resume its run first")
     if output.shard and "shard" in record:
         raise UsageError(f"{path} is a shard of a run; leave out --shard, or name {path.parent}")
     replaced = {name: value for name in REPLACING if (value := getattr(choice, name))}

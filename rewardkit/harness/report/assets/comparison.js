@@ -23,8 +23,8 @@ function figuresTable(taskRuns) {
   const atK = rows.filter(({ name }) => isAtK(name)).map(rowOf);
   return wideCard("Figures with 95% intervals", runsTable(taskRuns, [...rates, ...counts, ...failureRows(taskRuns)]),
     atK.length ? make("details", {}, make("summary", {}, "Several completions per problem"), runsTable(taskRuns, atK)) : null,
-    note("Bold: the best value, if a difference from the first run is shown, of accuracy by the test, of others by intervals ",
-      "that do not overlap. The counts lead to the samples."),
+    note("Bold marks the best value if its difference from the first run is shown: for accuracy by the test, for other figures by ",
+      "intervals that do not overlap. The counts lead to the samples."),
     ...page.notCompared.map((reason) => note(`Not compared: ${visible(reason)}.`)));
 }
 

@@ -23,7 +23,7 @@ function openSamples() {
 function typesetButton() {
   if (!canTypeset) return null;
   controls.typeset = make("button", { type: "button", "aria-pressed": "false", onclick: toggleTypeset,
-    title: "Draw the Markdown and LaTeX of prompts and completions, or show them as they are" }, "Markdown, LaTeX", make("kbd", {}, "m"));
+    title: "Draw the Markdown and LaTeX of prompts and completions, or show the plain text" }, "Markdown, LaTeX", make("kbd", {}, "m"));
   return controls.typeset;
 }
 

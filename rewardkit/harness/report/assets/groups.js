@@ -12,7 +12,7 @@ function groupCards(taskRuns) {
     const kept = new Set(largest.map(([group]) => group));
     const shown = [...sizes.keys()].filter((group) => kept.has(group));
     const remark = shown.length === sizes.size ? null
-      : note(`The ${MOST_GROUPS} largest groups; summary.json and the samples' filters have all of them.`);
+      : note(`The ${MOST_GROUPS} largest groups. summary.json and the filters of the samples have all groups.`);
     const title = `Accuracy by ${column}`;
     if (taskRuns.length === 1) {
       return card(title, barChart(title, shown.map((group) => rateBar(group || "(none)", "series-0", ofRuns[0].get(group)))), remark);
