@@ -19,6 +19,7 @@ from rewardkit.builtin import rewardkit_tasks, rewardkit_verifiers
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.trainers import reward_func, reward_funcs
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -260,7 +261,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
             {"id": str(index), "question": "?", "completion": text, **columns}
             for index, text in enumerate(texts)
         ]
-        Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_rows("rows.jsonl", lines)
 
     return write
 

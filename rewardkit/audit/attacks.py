@@ -104,7 +104,6 @@ def _of_row(row: Row, kind: str, form: str, rng: Random) -> Iterator[tuple[str, 
 
 
 def _wrong_answers(kind: str, reference: str) -> Sequence[str]:
-    """Answers that differ from the reference."""
     answers = {"choice": LETTERS, "text": OTHERS}.get(kind, NUMBERS)
     return [answer for answer in answers if answer != reference.strip("() ")]
 

@@ -186,7 +186,6 @@ def _lengths(target: Target, accepted: Sequence[Case]) -> Iterator[AuditFinding]
 
 
 def _manners(target: FunctionTarget, cases: Sequence[Case]) -> Iterator[AuditFinding]:
-    """Findings where one of the `MANNERS` changes a verdict."""
     accented = [replace(case, completion=f"{ACCENTED}{case.completion}") for case in cases]
     asked = {name: accented if name == "locale" else cases for name in MANNERS}
     requests = [
@@ -342,7 +341,6 @@ class ObserveCalls(ScoreCases):
 
 @contextmanager
 def _output_to(file: Any) -> Iterator[None]:
-    """Redirect standard output to a file."""
     usual = os.dup(1)
     os.dup2(file.fileno(), 1)
     try:
@@ -354,7 +352,6 @@ def _output_to(file: Any) -> Iterator[None]:
 
 
 def _snapshot() -> dict[str, Any]:
-    """The global state of the process, by name."""
     context = decimal.getcontext()
     mask = os.umask(0)
     os.umask(mask)
@@ -386,5 +383,4 @@ _RANDOM: dict[str, Callable[[], Any]] = {
 
 
 def _size() -> int:
-    """Bytes of this process in memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

@@ -176,7 +176,6 @@ def terminal(audit: Audit) -> Iterator[Table | Line]:
 
 
 def _all_findings(audit: Audit) -> list[tuple[AuditFinding, dict[str, str]]]:
-    """The findings of each verifier, each with its facts by label."""
     return [
         (
             found,

@@ -194,7 +194,6 @@ class Jail:
             self._keeper = None
 
     def _communicate(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run jobs, and return their outcomes."""
         try:
             communicate(jobs)
             outcomes = [job.outcome() for job in jobs]

@@ -279,7 +279,6 @@ def communicate(jobs: Sequence[Job]) -> None:
 
 
 def _wait(running: Sequence[Job], wait: int, read: Sequence[Job]) -> None:
-    """Wait for keepers and pipes, and read from those that are ready."""
     poll = select.poll()
     keepers = {job.keeper.control.fileno(): job for job in running}
     pipes = {pipe: job for job in read for pipe in job.pipes}

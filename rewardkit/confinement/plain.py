@@ -114,7 +114,6 @@ def _each(values: Iterable[object], depth: int) -> list[object]:
 
 
 def _drained(values: Iterable[object]) -> list[object]:
-    """The remaining items of an iterator, if they may cross."""
     items = list(islice(values, MOST_VALUES + 1))
     if len(items) > MOST_VALUES:
         raise TooLarge(f"an iterator of more than {MOST_VALUES:,} values")

@@ -218,7 +218,6 @@ def _compiled(source: str, file: str) -> types.CodeType:
 
 
 def _read_input() -> Any:
-    """The caller's content for the task, which comes in place of standard input."""
     return marshal.loads(read_all(0))
 
 
@@ -256,7 +255,6 @@ def _call(program: Program, arguments: Sequence[str]) -> bytes:
 
 
 def _serve(program: Program, _: Sequence[str]) -> bytes:
-    """Answer the calls of the tests in the other jail."""
     program.execute()
     connect_jails()
     iterators: list[Iterator[object]] = []
@@ -393,7 +391,6 @@ def _ask(link: Any, name: str | int, arguments: Sequence[Any], named: Mapping[st
 
 
 def _iterated(link: Any, number: int) -> Iterator[Any]:
-    """An iterator of the program."""
     with contextlib.suppress(StopIteration):
         while True:
             yield _ask(link, number, (), {})[1]

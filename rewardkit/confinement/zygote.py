@@ -87,7 +87,6 @@ def main(isolation: str, *options: str) -> None:
 
 
 def _tell(control: int, **reply: object) -> None:
-    """Send the caller a message."""
     with contextlib.suppress(OSError):
         os.write(control, protocol.frame_reply(**reply))
 
@@ -153,7 +152,6 @@ def _fork(isolation: str, control: int) -> int:
 
 
 def _python_folders() -> list[str]:
-    """The folders of the interpreter's modules and their libraries."""
     paths = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     paths += [str(sysconfig.get_config_var(name)) for name in ("DESTSHARED", "LIBDIR")]
     return [*paths, *(path for path in sys.path if os.path.isdir(path)), *LIBRARIES]
@@ -339,7 +337,6 @@ class Keeper:
         return self._python and 2 * time.process_time() > most
 
     def _threads(self) -> int:
-        """The number of threads of the job and its children."""
         count = 0
         with contextlib.suppress(OSError, ValueError):
             for child in os.pread(self._children, 4096, 0).split():
@@ -361,7 +358,6 @@ class Keeper:
         return status, used
 
     def _kill_orphans(self) -> None:
-        """Kill the processes whose parents have ended."""
         orphans = [-1] if self._namespaces else map(int, os.pread(self._children, 4096, 0).split())
         for pid in orphans:
             with contextlib.suppress(ProcessLookupError):

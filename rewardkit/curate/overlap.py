@@ -72,7 +72,6 @@ def duplicates(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _near(texts: Sequence[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, int]]:
-    """Pairs of places whose texts share their numbers and most pairs of words."""
     import rensa
 
     pairs = {place: frozenset(runs(text_words, 2)) for place, text_words in texts}

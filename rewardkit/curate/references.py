@@ -86,7 +86,6 @@ def _judged_flags(
 
 
 def _notes(verifier: Verifier, sample: Sample) -> Iterator[str]:
-    """A missing reference, and the verifier's notes."""
     if not sample.reference and needs_reference(verifier, sample.columns):
         yield MISSING
     yield from verifier.notes(sample)

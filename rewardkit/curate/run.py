@@ -312,7 +312,6 @@ def _write(curated: Curated, settings: Settings) -> None:
 
 
 def _write_table(findings: Sequence[Finding], path: Path) -> None:
-    """Write the rows with their columns and findings."""
     pyarrow, parquet = load_pyarrow(f"writing {path.name}")
     text, number, texts = pyarrow.string(), pyarrow.float64(), pyarrow.list_(pyarrow.string())
     added: Mapping[str, tuple[Any, list[Any]]] = {

@@ -136,7 +136,6 @@ def _judge_with_one_reference(
     options: JudgingOptions,
     control: Control | None,
 ) -> list[Verdict]:
-    """Return the verdicts on items with one reference each."""
     given, options = options, options.of(verifier)
     allowed = options.seconds * (1 - HEADROOM)
     thinking = thinking_of(verifier, options.thinking)

@@ -72,7 +72,6 @@ class JudgingOptions:
 
 
 def _check_seconds(name: str, value: object) -> None:
-    """Raise UsageError unless the value is a positive number of seconds, or None."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if value is not None and not (is_number and 0 < value < math.inf):  # type: ignore[operator]
         raise UsageError(f"{name} is {value!r}; it must be a positive number of seconds")

@@ -154,7 +154,6 @@ class Pool:
             raise JudgingError(f"the verifier can't be loaded into a worker process: {cause}")
 
     def _ending(self) -> str:
-        """How the fork server ended."""
         status = 0
         if self._server is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -365,7 +364,6 @@ def _key(verifier: Verifier, options: JudgingOptions) -> PoolKey:
 
 
 def _forget_pools() -> None:
-    """In a forked child: leave the parent's pools alone."""
     global _pools, _pools_lock
     _pools = OrderedDict()
     _pools_lock = threading.Lock()

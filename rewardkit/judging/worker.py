@@ -174,7 +174,6 @@ def _judge_in_turn(verifier: Verifier, request: JudgingRequest, send: Send) -> N
 
 
 def _in_event_loop(verifier: FunctionVerifier) -> Callable[[JudgingRequest, Send], None]:
-    """Return what judges in one event loop, request after request."""
     import asyncio
 
     from rewardkit.judging.event_loop import judge_together

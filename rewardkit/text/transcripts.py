@@ -75,7 +75,6 @@ def model_text(text: str) -> str:
 
 
 def _markers(text: str) -> re.Pattern[str] | None:
-    """The pattern of the markers that a text may contain."""
     if _LINE_OF_THE_MODEL in text:
         first = _LINE_OF_ANOTHER.search(text)
         if first and first.start() < text.rfind(_LINE_OF_THE_MODEL):

@@ -17,6 +17,7 @@ from rewardkit.audit.labelled import UNSEEN, StratumScore, disagreement, draw_an
 from rewardkit.audit.measure import CaseResult
 from rewardkit.audit.output import markdown, page
 from rewardkit.errors import DataError, UnknownName, UsageError
+from tests.support.rows import write_rows
 
 ROUNDS = Path("benchmarks/unseen/rounds.json")
 BOXED = {"completion": r"\boxed{7}", "reference": "7", "label": True}
@@ -24,8 +25,7 @@ WRONG = {"completion": r"\boxed{8}", "reference": "7", "label": False}
 
 
 def written(tmp_path: Path, *rows: dict[str, Any]) -> str:
-    (path := tmp_path / "set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+    return str(write_rows(tmp_path / "set.jsonl", rows))
 
 
 def last_digit(answer: str, reference: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from rewardkit.audit.own_data import data_cases, read_data
 from rewardkit.errors import DataError
+from tests.support.rows import write_rows
 
 ROWS = [
     {"question": "How many?", "answer": "3 + 4 = 7\n#### 7"},
@@ -19,9 +19,7 @@ ROWS = [
 
 
 def written(folder: Path, rows: Sequence[Mapping[str, object]]) -> Path:
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_rows(folder / "rows.jsonl", rows)
 
 
 def test_cases_of_a_row(tmp_path: Path) -> None:

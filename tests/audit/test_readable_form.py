@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rewardkit.audit import audit
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.usefixtures("without_workers")
 
@@ -33,9 +34,7 @@ ROWS = [{"answer": f"a network that contains {n}.1.2.3", "right": f"{n}.0.0.0/8"
 
 
 def rows_file(folder: Path) -> Path:
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return path
+    return write_rows(folder / "rows.jsonl", ROWS)
 
 
 @pytest.mark.parametrize("with_data", [False, True])

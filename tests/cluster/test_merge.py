@@ -16,6 +16,7 @@ from rewardkit.errors import RunMismatch
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.runs.options import default_folder, options_for
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +26,11 @@ Run = Callable[..., int]
 @pytest.fixture(autouse=True)
 def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(
+    write_rows(
         "data.jsonl",
         [{"question": f"{n} or {n + 1}?", "answer": f"#### {n}"} for n in range(23)],
     )
-    write(
+    write_rows(
         "replies.jsonl",
         [
             {"id": str(n), "index": i, "completion": f"#### {n + (n % 3 == i)}"}
@@ -37,7 +38,7 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             for i in range(2)
         ],
     )
-    write(
+    write_rows(
         "scores.jsonl",
         [
             {"id": f"ü{n // 3}" if n % 2 else str(n), "output": f"#### {n % 5}", "gold": "3"}
@@ -45,10 +46,6 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             for n in range(61)
         ],
     )
-
-
-def write(name: str, rows: list[dict[str, Any]]) -> None:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def evaluate(*more: object, folder: str = "run") -> int:

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster.two_nodes import ADDRESS, HERE, ROOT
 from tests.support.commands import run_command
 from tests.support.namespaces import in_namespace
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.engines
 
@@ -57,7 +58,7 @@ def write_data(folder: Path) -> None:
         "rows.jsonl": [{"id": "0", "completion": "\\boxed{3}", "gold": "3"}],
     }
     for name, rows in files.items():
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / name, rows)
 
 
 def cases(folder: Path, model: Path) -> list[dict[str, object]]:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.two_nodes import on_two_nodes
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.engines
 
@@ -22,7 +23,7 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def write_problems(count: int) -> None:
     rows = [{"question": "so " * (n % 7) + f"{n}?", "answer": f"#### {n}"} for n in range(count)]
-    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows("data.jsonl", rows)
 
 
 def evaluation(model: Path, *more: object) -> tuple[object, ...]:

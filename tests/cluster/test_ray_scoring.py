@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.two_nodes import on_two_nodes
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.engines
 
@@ -25,7 +26,7 @@ def write(rows: int) -> None:
         {"id": f"p{n // 4}", "completion": "so " * 80 + f"\\boxed{{{n % 9}}}", "gold": "3"}
         for n in range(rows)
     ]
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows("rows.jsonl", lines)
 
 
 @pytest.mark.faults
@@ -50,7 +51,7 @@ def test_programs_are_judged_on_two_nodes_as_on_one_machine() -> None:
         }
         for n in range(30)
     ]
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_rows("rows.jsonl", lines)
     command = ("score", "rows.jsonl", "--verifier", "code", "--reference-field", "tests", "--quiet")
     done = on_two_nodes(*command, "-o", "run", cpus=(1, 1))
     assert done.returncode == 0, done.stderr

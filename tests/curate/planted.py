@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.support.rows import write_rows
 
 NAMES = ("Ada", "Bram", "Chidi", "Dalia", "Emre", "Farid", "Gita", "Hana", "Ivo", "Jun")
 THINGS = ("pears", "stamps", "shells", "bolts", "tickets", "marbles", "pencils", "coins", "seeds")
@@ -40,8 +41,7 @@ class Planted:
             "eval.jsonl": [{"question": text, "answer": "0"} for text in self.evaluated],
         }
         for name, rows in lines.items():
-            text = "".join(json.dumps(row) + "\n" for row in rows)
-            (folder / name).write_text(text, encoding="utf-8")
+            write_rows(folder / name, rows)
 
 
 def story(draw: random.Random) -> tuple[str, int]:

@@ -17,6 +17,7 @@ from rewardkit.verifiers.judge.verifier import UNRELATED
 from tests.curate.planted import Planted, plant
 from tests.support.commands import rewardkit
 from tests.support.judge_server import judging_server
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +118,7 @@ def test_a_persons_decisions_survive_a_rerun(
         {"task": "math", "id": corrected.problem.id, "decision": "correct", "reference": right},
     ]
     path = curated.output_dir / DECISIONS
-    path.write_text("".join(json.dumps(one) + "\n" for one in decisions), encoding="utf-8")
+    write_rows(path, decisions)
     try:
         again = {one.problem.id: one for one in curate(settings, curated.output_dir).findings}
     finally:
@@ -180,7 +181,7 @@ def test_a_run_of_a_task_without_references_is_curated(tmp_path: Path) -> None:
     }
     file = tmp_path / "replies.jsonl"
     rows = [{"id": hand, "numbers": hand, "completions": replies[hand]} for hand in hands]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(file, rows)
     run = tmp_path / "run"
     assert rewardkit("score", file, "--task", "game24", "-o", run, "--quiet").status == 0
     result = rewardkit("curate", run, "--keep", "0.1..0.9", "-o", tmp_path / "clean", "--json")
@@ -204,7 +205,7 @@ def test_answers_that_only_a_judge_accepts_are_listed(
         {"id": "2", "question": "How many?", "answer": "7", "completions": [r"\boxed{7}"] * 3},
     ]
     file, run = tmp_path / "replies.jsonl", tmp_path / "run"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(file, rows)
     with judging_server(lambda prompt: "D" if UNRELATED in prompt else "S") as server:
         judge = ("--rescue", "judge", "--verifier-arg", "judge.model=m", "--verifier-arg")
         more = (f"judge.base_url={server.url}", "--reference-field", "answer", "-o", run)
@@ -232,7 +233,7 @@ def test_the_question_of_a_conversation_is_found_in_an_evaluation_set(tmp_path: 
         for number, text in enumerate(texts)
     ]
     file, evaluated = tmp_path / "rows.jsonl", tmp_path / "eval.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     evaluated.write_text(json.dumps({"instruction": texts[0]}) + "\n")
     settings = Settings(sources=(str(file),), verifier="math", against=(str(evaluated),))
     curated = curate(settings, tmp_path / "clean")

@@ -27,6 +27,7 @@ from rewardkit.registry import Registry
 from rewardkit.server.app import ServerSettings, create_app
 from rewardkit.trainers import reward_func
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +132,7 @@ def by_score(texts: list[str], references: list[str], folder: Path) -> list[bool
         for text, reference in zip(texts, references, strict=True)
     ]
     file, out = folder / "rows.jsonl", folder / "out"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     command = ["score", str(file), "--verifier", "meets", "--timeout", str(LONG), "-o", str(out)]
     assert run_command(*command) == 0
     stored = (out / "samples.jsonl").read_text().splitlines()

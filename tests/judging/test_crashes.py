@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -40,6 +39,7 @@ from tests.judging.misbehaviour import (
     unreadable,
     whole_number,
 )
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -183,7 +183,7 @@ def by_score() -> list[float | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "completions.jsonl"
         rows = [{"completion": text, "reference": REFERENCE} for text in (BAD, REFERENCE)]
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(file, rows)
         verifiers = TaskVerifiers(misbehaving, None)
         job = FileJob(source=open_source(file), name="t", verifiers=verifiers)
         score(ScorePlan(job, {}, Path(folder) / "out"), Reporter())

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.rows import write_rows
+
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parents[2] / "plugins" / "rewardkit-countdown"
@@ -75,7 +77,7 @@ def test_it_ships_a_task_as_a_toml_file(site: Path, tmp_path: Path) -> None:
     assert "6 of 6 references judge themselves right" in out
     replies = [{"id": str(number), "completion": r"\boxed{98}"} for number in range(6)]
     file = tmp_path / "replies.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in replies))
+    write_rows(file, replies)
     run = ["eval", "--task", "countdown_values", "--model", str(file), "--backend", "replay"]
     status, out, err = rewardkit(site, *run, "-o", str(tmp_path / "run"), "--json")
     assert status == 0, err
@@ -113,7 +115,7 @@ def test_it_scores_a_file(site: Path, tmp_path: Path) -> None:
         {"numbers": [1, 2, 3], "target": 7, "completion": "<answer>1 * 2 * 3</answer>"},
     ]
     file = tmp_path / "replies.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     status, out, err = rewardkit(site, "score", str(file), "--task", "countdown", "--json")
     assert status == 0, err
     assert json.loads(out)["tasks"]["countdown"]["metrics"]["accuracy"]["value"] == 0.5

@@ -11,6 +11,7 @@ from rewardkit.harness.report.runs import ReportRun
 from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.run_folder import RunFolder
 from rewardkit.harness.results.summary import summarise_tasks
+from tests.support.rows import write_rows
 
 
 def row(
@@ -94,5 +95,5 @@ def write_problems(
         for id, completions in problems.items()
         for index, row in enumerate(completions)
     ]
-    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "samples.jsonl", rows)
     return folder

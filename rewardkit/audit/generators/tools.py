@@ -149,7 +149,6 @@ def _add_argument(row: ToolRow, calls: Calls, rng: Random) -> None:
 
 
 def _exchange(row: ToolRow, calls: Calls, rng: Random) -> bool:
-    """Exchange the values of two arguments of a call."""
     arguments = rng.choice(calls)["arguments"]
     for first, second in zip(arguments, list(arguments)[1:], strict=False):
         if not (
