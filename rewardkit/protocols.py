@@ -313,12 +313,10 @@ def judges_elsewhere(verifier: VerifierCallable) -> bool:
     )
 
 
-def judges_by_member(verifier: Combination) -> bool:
+def judges_by_member(verifier: Verifier) -> bool:
     """Return whether a member judges batches, or several texts at once."""
     return any(
-        overrides(member, "judge_batch")
-        or is_async(member)
-        or (isinstance(member, Combination) and judges_by_member(member))
+        overrides(member, "judge_batch") or is_async(member) or judges_by_member(member)
         for member in verifier.members.values()
     )
 
