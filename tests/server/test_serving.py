@@ -112,10 +112,13 @@ def test_a_request_in_flight_leaves_another_its_retries(monkeypatch: pytest.Monk
     assert verifier("first", Sample("5")).correct is True
 
 
-def test_a_full_queue_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("header", [{"Retry-After": "1"}, {"Retry-After-Ms": "1000"}])
+def test_a_full_queue_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, header: dict[str, str]
+) -> None:
     answers = iter(
         [
-            httpx.Response(429, headers={"Retry-After": "1"}, json={"detail": "full"}),
+            httpx.Response(429, headers=header, json={"detail": "full"}),
             httpx.Response(200, json={"verdicts": [Verdict.right().as_json()]}),
         ]
     )
