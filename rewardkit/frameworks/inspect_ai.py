@@ -50,8 +50,8 @@ def _conversation(state: TaskState) -> list[dict[str, Any]]:
     if earlier and earlier[-1]["role"] == "assistant":
         del earlier[-1]
     calls = state.output.choices[0].message.tool_calls if state.output.choices else None
-    made = [(call.function, call.arguments) for call in calls or ()]
-    return [*earlier, scoring.assistant_message(state.output.completion, made)]
+    tool_calls = [(call.function, call.arguments) for call in calls or ()]
+    return [*earlier, scoring.assistant_message(state.output.completion, tool_calls)]
 
 
 def register_scorer(name: str) -> Any:

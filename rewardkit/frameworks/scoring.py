@@ -128,8 +128,10 @@ def _cached_scorer(
 def assistant_message(text: object, calls: Iterable[tuple[str, object]]) -> dict[str, Any]:
     """Return a message with its calls, (name, arguments), in OpenAI's form."""
     functions = [{"name": name, "arguments": arguments} for name, arguments in calls]
-    made = [{"type": "function", "function": function} for function in functions]
-    return {"role": "assistant", "content": text, **({"tool_calls": made} if made else {})}
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if functions:
+        message["tool_calls"] = [{"type": "function", "function": each} for each in functions]
+    return message
 
 
 def in_ray_actor() -> bool:
@@ -152,12 +154,12 @@ def by_name(module: str, make: Callable[[str], Attribute]) -> Callable[[str], At
         if name not in names:
             unknown = UnknownName.among("verifier or task", name, names)
             raise AttributeError(f"module {module!r} has no attribute {name!r}: {unknown}")
-        made = make(name)
+        value = make(name)
         try:
-            made.__name__ = made.__qualname__ = name  # type: ignore[attr-defined]
-            made.__module__ = module  # pickle needs these names
+            value.__name__ = value.__qualname__ = name  # type: ignore[attr-defined]
+            value.__module__ = module  # pickle needs these names
         except AttributeError as error:
             raise UsageError(f"{module}.{name} can't be named: {error}") from error
-        return made
+        return value
 
     return attribute

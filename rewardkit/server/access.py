@@ -117,11 +117,11 @@ class TokenMiddleware:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        path, given = _split_token(scope["path"])
+        path, token = _split_token(scope["path"])
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            given = bearer.strip()
-        if path in OPEN_PATHS or hmac.compare_digest(given.encode("utf-8", "replace"), self._token):
+            token = bearer.strip()
+        if path in OPEN_PATHS or hmac.compare_digest(token.encode("utf-8", "replace"), self._token):
             await self._app({**scope, "path": path, "raw_path": path.encode()}, receive, send)
             return
         refusal = JSONResponse({"detail": "the token is missing or wrong"}, 401)

@@ -115,7 +115,7 @@ def folders_below(folder: Path) -> Iterator[Path]:
 
 def stamp_of(folder: Path) -> Stamp:
     """The files of a report, at a depth of two folders at most, without checkpoints."""
-    found: list[tuple[str, int, int]] = []
+    stamp: list[tuple[str, int, int]] = []
     for name, inside, files in os.walk(folder):  # leaves out folders that it can't read
         is_deepest = len(Path(name).relative_to(folder).parts) == 2
         inside[:] = sorted(
@@ -126,8 +126,8 @@ def stamp_of(folder: Path) -> Stamp:
                 path = os.path.join(name, file)
                 with contextlib.suppress(OSError):  # replaced meanwhile, or a link in a circle
                     status = os.stat(path)
-                    found.append((path, status.st_mtime_ns, status.st_size))
-    return tuple(found)
+                    stamp.append((path, status.st_mtime_ns, status.st_size))
+    return tuple(stamp)
 
 
 def is_locked(folder: Path) -> bool:

@@ -277,8 +277,8 @@ class MomentumGRPOTrainer(RecipeGRPOTrainer):
         self._history: History | None = None
         self._steps = 0
         super().__init__(*args, **kwargs)
-        wanted = {"scale_rewards": "group", "multi_objective_aggregation": "sum_then_normalize"}
-        for name, value in wanted.items() if self._overrides() else ():
+        needed = {"scale_rewards": "group", "multi_objective_aggregation": "sum_then_normalize"}
+        for name, value in needed.items() if self._overrides() else ():
             if getattr(self, name) != value:
                 raise UsageError(
                     f"{name} is {getattr(self, name)!r}; momentum blends the statistics of "

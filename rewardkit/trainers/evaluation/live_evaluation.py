@@ -86,7 +86,7 @@ class LiveEvaluation:
 
     def _run_in_main(self, backend: LiveBackend, step: int, folder: Path) -> RunSummary:
         model = f"in training, at step {step}"
-        given = {name: getattr(self.options, name) for name in CALLBACK_OPTIONS}
+        options = {name: getattr(self.options, name) for name in CALLBACK_OPTIONS}
         summary: RunSummary | None = None
         try:
             summary = run(
@@ -96,7 +96,7 @@ class LiveEvaluation:
                     self.task_plans,
                     backend,
                     output_dir=folder,
-                    settings={"model": model, "prompt": self.options.prompt, **given},
+                    settings={"model": model, "prompt": self.options.prompt, **options},
                 )
             )
         finally:

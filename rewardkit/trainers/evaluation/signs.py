@@ -124,16 +124,16 @@ def completions_link(**query: str) -> str:
 def signs(entries: Sequence[Entry], *, truncation_share: float) -> dict[str, str]:
     """Every sign at the end of the log. Rewards are compared with the first task's accuracy."""
     tasks = list(dict.fromkeys(task for entry in entries for task in entry["evaluation"]))
-    found = [*no_reward(entries)] or [*equal_rewards(entries, tasks)]
-    found += [*drifting_length(entries, tasks), *truncated_training(entries, truncation_share)]
+    messages = [*no_reward(entries)] or [*equal_rewards(entries, tasks)]
+    messages += [*drifting_length(entries, tasks), *truncated_training(entries, truncation_share)]
     for task in tasks:
-        found += fallen_accuracy(entries, task)
-        found += format_without_answers(entries, task)
-        found += one_answer(entries, task)
-        found += unfinished_evaluation(entries, task, truncation_share)
+        messages += fallen_accuracy(entries, task)
+        messages += format_without_answers(entries, task)
+        messages += one_answer(entries, task)
+        messages += unfinished_evaluation(entries, task, truncation_share)
     for task in tasks[:1]:
-        found += reward_without_accuracy(entries, task)
-    return dict(found)
+        messages += reward_without_accuracy(entries, task)
+    return dict(messages)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def rises(
     """The rewards whose means rose, the largest rise first; else the sum of all, `reward`."""
     logged = dict.fromkeys(name for entry in entries for name in entry["logs"])
     means = [name for name in logged if name.startswith("rewards/") and name.endswith("/mean")]
-    found = []
+    risen = []
     for name in means or ["reward"]:
         spread = f"{name.removesuffix('mean')}std" if means else "reward_std"
         values = [value for _, value in logged_values(entries, name)]
@@ -181,15 +181,15 @@ def rises(
             )
         if rise > 0 and is_clear:
             label = name.removeprefix("rewards/").removesuffix("/mean")
-            found.append(Rise(label, fmean(old), fmean(new), in_deviations))
-    return sorted(found, key=lambda each: -each.deviations)
+            risen.append(Rise(label, fmean(old), fmean(new), in_deviations))
+    return sorted(risen, key=lambda each: -each.deviations)
 
 
-def _and_rises(found: Sequence[Rise], **otherwise: str) -> tuple[str, str]:
+def _and_rises(rewards: Sequence[Rise], **filters: str) -> tuple[str, str]:
     """The rewards that rose, in words, and the link to the completions sorted by the first."""
-    if not found:
-        return "", completions_link(**otherwise)
-    return f" while {', '.join(map(str, found))}", completions_link(sort=found[0].name)
+    if not rewards:
+        return "", completions_link(**filters)
+    return f" while {', '.join(map(str, rewards))}", completions_link(sort=rewards[0].name)
 
 
 def accuracy_rise(before: StepEvaluation, after: StepEvaluation) -> tuple[float, float] | None:
@@ -258,13 +258,13 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
     spans = []
     if len(lengths) >= 4:
         spans = [("training", fmean(lengths[:recent]), fmean(lengths[-recent:]))]
-    found: list[Rise] = []
+    rewards: list[Rise] = []
     for task in tasks[:1]:
         evaluated = evaluations(entries, task)
         bounds = accuracy_rise(evaluated[0], evaluated[-1])
         if bounds and bounds[0] > 0:
             return
-        found = rises(entries, evaluated[0], evaluated[-1])
+        rewards = rises(entries, evaluated[0], evaluated[-1])
         evaluated_lengths = [entry.get("lengths", {}).get(task) for entry in entries]
         quantiles = list(filter(None, evaluated_lengths))
         if quantiles:
@@ -272,7 +272,7 @@ def drifting_length(entries: Sequence[Entry], tasks: Sequence[str]) -> Signs:
     for where, before, now in spans:
         if before / DRIFT < now < before * DRIFT:
             continue
-        risen, link = _and_rises(found, sort="characters" if now > before else "-characters")
+        risen, link = _and_rises(rewards, sort="characters" if now > before else "-characters")
         yield (
             "length",
             f"the mean length of the {where}'s completions went from {before:.0f} to {now:.0f} "
@@ -306,8 +306,8 @@ def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
             and not _follows(before, latest, math.inf)
             and latest.value("accuracy") <= before.value("accuracy")
         ):
-            found = rises(entries, before, latest)
-            risen, link = _and_rises(found, run=latest.name, outcome="wrong")
+            rewards = rises(entries, before, latest)
+            risen, link = _and_rises(rewards, run=latest.name, outcome="wrong")
             yield (
                 f"format/{task}",
                 f"{task}: from step {before.step} to {latest.step} the format rate rose from "
@@ -323,20 +323,20 @@ def format_without_answers(entries: Sequence[Entry], task: str) -> Signs:
 def one_answer(entries: Sequence[Entry], task: str) -> Signs:
     """Most completions of the latest evaluation have the same answer; most references differ."""
     latest = evaluations(entries, task)[-1]
-    (found,) = [
+    (answers,) = [
         entry.get("answers", {}).get(task)
         for entry in entries
         if entry["step"] == latest.step and task in entry["evaluation"]
     ]
-    if not latest.step or not found or found["count"] < FEWEST_ANSWERS:
+    if not latest.step or not answers or answers["count"] < FEWEST_ANSWERS:
         return
-    if found["share"] <= max(MOST, found["references"] + BEYOND_REFERENCES):
+    if answers["share"] <= max(MOST, answers["references"] + BEYOND_REFERENCES):
         return
     risen, link = _and_rises(rises(entries, evaluations(entries, task)[0], latest), run=latest.name)
     yield (
         f"one_answer/{task}",
-        f"{task}: {found['share']:.0%} of the completions of step {latest.step}'s evaluation "
-        f"answer {found['answer']!r:.60}{risen}; read some, and check what this answer is paid"
+        f"{task}: {answers['share']:.0%} of the completions of step {latest.step}'s evaluation "
+        f"answer {answers['answer']!r:.60}{risen}; read some, and check what this answer is paid"
         f"{link}",
     )
 
@@ -348,19 +348,19 @@ def reward_without_accuracy(entries: Sequence[Entry], task: str) -> Signs:
     """
     *earlier, latest = evaluations(entries, task)
     for previous, before in zip(earlier[:1] + earlier, earlier, strict=False):
-        found = [
+        rewards = [
             rise
             for rise in rises(entries, before, latest, standard_errors=STANDARD_ERRORS)
             if not any(_follows(each, latest, rise.deviations) for each in (previous, before))
         ]
-        if found:
+        if rewards:
             yield (
                 f"reward/{task}",
-                f"{task}: from step {before.step} to {latest.step} {', '.join(map(str, found))} "
+                f"{task}: from step {before.step} to {latest.step} {', '.join(map(str, rewards))} "
                 f"while accuracy went from {before.value('accuracy'):.2f} to "
                 f"{latest.value('accuracy'):.2f}; read the completions with the highest rewards, "
                 "and check what they are paid for"
-                f"{completions_link(sort=found[0].name)}",
+                f"{completions_link(sort=rewards[0].name)}",
             )
             return
 
@@ -399,12 +399,12 @@ def frequent_answers(rows: Iterable[CompletionRow]) -> dict[str, dict[str, Any]]
     by_task: dict[str, list[CompletionRow]] = defaultdict(list)
     for row in rows:
         by_task[row.task].append(row)
-    found = {}
+    frequent = {}
     for task, own_rows in by_task.items():
         total = len(own_rows)
         answers = Counter(row.verdict.answer for row in own_rows if row.verdict.answer)
         ((_, references),) = Counter(row.reference for row in own_rows).most_common(1)
         for answer, count in answers.most_common(1):
             shares = {"share": count / total, "references": references / total}
-            found[task] = {"answer": answer, "count": total, **shares}
-    return found
+            frequent[task] = {"answer": answer, "count": total, **shares}
+    return frequent

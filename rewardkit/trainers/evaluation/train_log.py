@@ -177,8 +177,8 @@ class TrainLog:
     def _signs(self) -> dict[str, str]:
         view = f"rewardkit view {shlex.quote(str(self._folder))}"
         address = f"http://127.0.0.1:{VIEW_PORT}/runs/{run_identifier(self._folder)}"
-        found = signs(self.entries, truncation_share=self._truncation_share)
+        messages = signs(self.entries, truncation_share=self._truncation_share)
         return {
             name: message.replace(LINK, f"{view}, then {address}{LINK}")
-            for name, message in found.items()
+            for name, message in messages.items()
         }

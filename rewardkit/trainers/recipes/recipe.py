@@ -409,18 +409,18 @@ def _find_setting(name: str, types: Mapping[str, Any], contents: RecipeContents)
     if section in ARGUMENTS:
         return name, _parameters(section, contents).get(key, Any)
     if name in SECTIONS or name in OPEN_SECTIONS:
-        keys = [known for known in types if known.startswith(f"{name}.")]
+        keys = [dotted for dotted in types if dotted.startswith(f"{name}.")]
         raise UsageError(f"{name} is a section; set one of {', '.join(keys[:20])}")
-    by_key = {known: kind for known, kind in types.items() if known.rpartition(".")[2] == name}
-    found = {name: types[name]} if name in types else by_key
-    for place in () if found else ("task_args", "verifier_args"):
+    by_key = {dotted: kind for dotted, kind in types.items() if dotted.rpartition(".")[2] == name}
+    matches = {name: types[name]} if name in types else by_key
+    for place in () if matches else ("task_args", "verifier_args"):
         parameters = _parameters(place, contents)
-        found |= {f"{place}.{name}": parameters[name]} if name in parameters else {}
-    if not found:
+        matches |= {f"{place}.{name}": parameters[name]} if name in parameters else {}
+    if not matches:
         raise _unknown(name, types)
-    if len(found) > 1:
-        raise UsageError(f"{name} is ambiguous: set {' or '.join(found)}")
-    return next(iter(found.items()))
+    if len(matches) > 1:
+        raise UsageError(f"{name} is ambiguous: set {' or '.join(matches)}")
+    return next(iter(matches.items()))
 
 
 def _parameters(section: str, contents: RecipeContents) -> Mapping[str, Any]:

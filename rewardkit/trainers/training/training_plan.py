@@ -101,9 +101,9 @@ def resolve_recipe(options: TrainOptions) -> Recipe:
         "model.trust_remote_code": options.trust_remote_code or None,
         "timeout": options.timeout,
     }
-    given = {key: value for key, value in values.items() if value is not None}
+    overrides = {key: value for key, value in values.items() if value is not None}
     fields = trainer_fields(section)
-    changed = apply_overrides(contents, {**options.settings, **given}, fields)
+    changed = apply_overrides(contents, {**options.settings, **overrides}, fields)
     recipe = build_recipe(name, changed, fields)
     if recipe.model.name is None:
         raise UsageError(f"recipe {name!r} has no model of its own; pass --model")

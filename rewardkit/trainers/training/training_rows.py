@@ -247,17 +247,17 @@ def add_completions(
 def _completions(
     rows: TrainingRows, task_plan: TaskPlan, *, long: float, seed: int
 ) -> list[str | None]:
-    given = [_completion_in_data(sample, task_plan) for sample in rows.samples]
-    if any(text is not None for text in given):
-        if None in given:
-            place = given.index(None)
+    completions = [_completion_in_data(sample, task_plan) for sample in rows.samples]
+    if any(text is not None for text in completions):
+        if None in completions:
+            place = completions.index(None)
             raise DataError(
                 f"sample {rows.samples[place].id!r} has no completion, and other samples have one; "
                 "fill the column completion in every row, or in none"
             )
         if long:
             raise UsageError("the data has its own completions; set data.long=0")
-        return given
+        return completions
     solutions = solve_samples(
         task_plan.task,
         task_plan.template,

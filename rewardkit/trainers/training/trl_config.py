@@ -206,10 +206,10 @@ def prompts_a_step(config: Any) -> int:
 
 def check_enough(config: Any, rows: int) -> None:
     """Raise UsageError if the data don't fill a generated batch: TRL would train zero steps."""
-    wanted = config.generation_batch_size // config.num_generations
-    if rows < wanted:
+    prompts = config.generation_batch_size // config.num_generations
+    if rows < prompts:
         raise UsageError(
-            f"a generated batch takes {wanted} prompts ({config.generation_batch_size} "
+            f"a generated batch takes {prompts} prompts ({config.generation_batch_size} "
             f"completions, num_generations {config.num_generations}) and the data has {rows}; "
             "lower gradient_accumulation_steps or per_device_train_batch_size, or give more data"
         )
