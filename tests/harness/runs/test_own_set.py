@@ -16,6 +16,7 @@ from rewardkit import registry
 from rewardkit.config import types_of
 from rewardkit.errors import DataError, RunMismatch, UsageError
 from rewardkit.harness.options import DEFAULTS
+from rewardkit.harness.prompts.strategies import resolve_prompt
 from rewardkit.harness.results.at_k import same_to
 from rewardkit.harness.runs.options import options_for
 from rewardkit.harness.runs.plan import choose_backend
@@ -479,6 +480,10 @@ def test_examples_that_a_task_sets_are_for_its_own_prompt(folder: Path) -> None:
     )
     assert options_for(("shown.toml",), "m").num_fewshot == 1
     assert options_for(("shown.toml",), "m", "answer").num_fewshot is None
+    task = rewardkit.load_task("shown.toml")
+    assert resolve_prompt(task, draw=False).examples.count == 0
+    with pytest.raises(DataError, match="--fewshot-data rows.jsonl: row 1 has no column"):
+        resolve_prompt(task)
 
 
 def test_examples_that_a_set_lacks_are_an_error_before_the_model_loads(
