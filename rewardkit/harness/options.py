@@ -66,7 +66,7 @@ class ModelOptions:
     )
     thinking_tags: ThinkingTags | None = _thinking(
         None,
-        "The texts that open and close a thinking block, if rewardkit doesn't know the model's.",
+        "The texts that open and close thinking, if rewardkit doesn't know the tags.",
         metavar="OPEN CLOSE",
     )
     thinking_token_budget: NonNegativeInt | None = _thinking(
@@ -195,8 +195,8 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     )
     cluster: str | None = _what(
         None,
-        "The column of a passage or a source that several problems share: intervals count each "
-        "value as one trial. `none` ignores the column that a run recorded.",
+        "A column that dependent problems share, such as a passage: intervals count each value as "
+        "one trial. `none` ignores a run's column.",
         metavar="COLUMN",
     )
     task_args: Mapping[str, Any] = _what({}, "A parameter of the task; repeatable.")
@@ -206,8 +206,8 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     )
     choices_field: tuple[str, ...] = _what(
         (),
-        "The column with the list of options; or repeat the option for columns with one option "
-        "each. The reference is an option's letter or label.",
+        "The column with the list of options, or a column with one option, repeated; the reference "
+        "is an option's letter or label.",
     )
     num_fewshot: NonNegativeInt | None = _prompt(
         None, "Examples drawn from the train split, for the prompts few_shot and cot."
@@ -238,9 +238,8 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     stop: tuple[str, ...] = _sampling((), "A text that ends a completion; repeatable.")
     thinking: Thinking | None = _thinking(
         None,
-        "How to read a thinking block: strip ignores the block, keep reads the block if no answer "
-        "follows. The default is the task's or the verifier's; for a run that is scored again, the "
-        "run's.",
+        "strip ignores thinking blocks; keep reads a block if no answer follows. The default is the "
+        "task's or the verifier's; for a run to score, the run's.",
     )
     backend: str = _engine(
         "auto", "auto, vllm, transformers, openai, replay, or a plugin's backend."
