@@ -238,8 +238,8 @@ class EvalOptions(VerdictOptions, FolderOptions, ModelOptions):
     stop: tuple[str, ...] = _sampling((), "A text that ends a completion; repeatable.")
     thinking: Thinking | None = _thinking(
         None,
-        "strip ignores thinking blocks; keep reads a block if no answer follows. The default is the "
-        "task's or the verifier's; for a run to score, the run's.",
+        "strip ignores thinking blocks; keep reads a block if no answer follows. The default is "
+        "the task's or the verifier's; for a run to score, the run's.",
     )
     backend: str = _engine(
         "auto", "auto, vllm, transformers, openai, replay, or a plugin's backend."
