@@ -208,7 +208,9 @@ def areal(name: str, texts: list[str], reference: str) -> Scores:
 
 def rllm(name: str, texts: list[str], reference: str) -> Scores:
     episodes = [SimpleNamespace(artifacts={"answer": text}, trajectories=[]) for text in texts]
-    return [adapter("rllm", name)({"reference": reference}, one)["reward"] for one in episodes]
+    return [
+        adapter("rllm", name)({"reference": reference}, episode)["reward"] for episode in episodes
+    ]
 
 
 def lm_eval(name: str, texts: list[str], reference: str) -> Scores:

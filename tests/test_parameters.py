@@ -215,7 +215,9 @@ def test_attributes_of_another_meaning_change_no_verdict() -> None:
     verifier = as_verifier(Underived())
     assert not any(overrides(verifier, name) for name in ("stages", "notes"))
     several = Sample("4", references=("5",))
-    assert [one.correct for one in judge_many(verifier, [("5", several), ("6", several)])] == [
+    assert [
+        verdict.correct for verdict in judge_many(verifier, [("5", several), ("6", several)])
+    ] == [
         True,
         False,
     ]

@@ -59,7 +59,7 @@ def test_steps_are_spans_of_the_text_as_it_was_written(
     verifier: str, reference: str, text: str, parts: list[tuple[str, float]]
 ) -> None:
     spans = verify(verifier, text, reference).spans
-    assert [(text[one.start : one.end], one.score) for one in spans] == parts
+    assert [(text[span.start : span.end], span.score) for span in spans] == parts
 
 
 @pytest.mark.parametrize("values", [(-1, 2, 1.0), (3, 2, 1.0), (0, 1, 1.5), (0, 1, float("nan"))])
@@ -159,8 +159,8 @@ COMMANDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("route", COMMANDS)
 def test_runs_store_them_in_their_rows(rows: Sequence[str], route: str) -> None:
-    for one in COMMANDS[route].split(" && "):
-        ended = command(*one.split(), "--max-errors", "1")
+    for words in COMMANDS[route].split(" && "):
+        ended = command(*words.split(), "--max-errors", "1")
         assert ended.status == 0, ended.err
     stored = [json.loads(line) for line in Path("run/samples.jsonl").read_text().splitlines()]
     for row in stored:
@@ -171,7 +171,7 @@ def test_runs_store_them_in_their_rows(rows: Sequence[str], route: str) -> None:
     assert command("export", "run", "--csv", "rows.csv", "--parquet", "rows.parquet").status == 0
     with Path("rows.csv").open(encoding="utf-8", newline="") as file:
         exported = [row["verdict_spans"] for row in csv.DictReader(file)]
-    assert [json.loads(one) if one else None for one in exported] == [
+    assert [json.loads(text) if text else None for text in exported] == [
         row["verdict"].get("spans") for row in stored
     ]
 
@@ -184,7 +184,7 @@ def test_thinking_tags_of_ones_own_leave_spans_in_place(rows: Sequence[str]) -> 
     command(*["score", "tags.jsonl", "--verifier", "steps", "-o", "run", "-q"], *tags)
     (row,) = map(json.loads, Path("run/samples.jsonl").read_text().splitlines())
     spans = row["verdict"]["spans"]
-    assert [text[one["start"] : one["end"]] for one in spans] == ["3 + 4 = 8", "3 + 4 = 7"]
+    assert [text[span["start"] : span["end"]] for span in spans] == ["3 + 4 = 8", "3 + 4 = 7"]
 
 
 def test_the_server_returns_them() -> None:

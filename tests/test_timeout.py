@@ -242,9 +242,11 @@ def test_many_timeouts_are_a_warning_in_the_summary_and_in_the_trainers_log(
 ) -> None:
     late = [row(f"late{number}", "timeout") for number in range(2)]
     many = summarise([*problem("a", right=1), *late])
-    assert any("2 of 3 completions are wrong because judging ran" in one for one in warnings(many))
+    assert any(
+        "2 of 3 completions are wrong because judging ran" in warning for warning in warnings(many)
+    )
     few = summarise([*late[:1], *(row(f"p{number}", "wrong") for number in range(30))])
-    assert not any("ran out of time" in one for one in warnings(few))
+    assert not any("ran out of time" in warning for warning in warnings(few))
     logged: dict[str, float] = {}
     function = reward_func("hasty")
     with caplog.at_level(logging.WARNING, "rewardkit"):

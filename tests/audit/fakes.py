@@ -18,4 +18,7 @@ class Accepts:
     def judge(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The verdicts."""
         verdicts = (self.pays(case.completion, str(case.reference)) for case in cases)
-        return [CaseResult(one, failure="exception" if one is None else None) for one in verdicts]
+        return [
+            CaseResult(verdict, failure="exception" if verdict is None else None)
+            for verdict in verdicts
+        ]

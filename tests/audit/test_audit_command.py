@@ -58,10 +58,12 @@ def test_a_function_needs_a_kind(tmp_path: Path) -> None:
 def test_every_printed_command_repeats_its_finding(tmp_path: Path) -> None:
     (tmp_path / "grader.py").write_text(GRADER)
     plain = as_json(f"{tmp_path}/grader.py:reward", "--kind", "number", "--per-family", 4)
-    found = [one for one in plain["findings"] if not one["family"].startswith("behaviour")]
-    assert {one["name"] for one in found} >= {"false_reject", "hack"}
-    for one in found:
-        assert replayed(one["command"]) == (1 if one["expected"] == "right" else 0), one
+    found = [
+        finding for finding in plain["findings"] if not finding["family"].startswith("behaviour")
+    ]
+    assert {finding["name"] for finding in found} >= {"false_reject", "hack"}
+    for finding in found:
+        assert replayed(finding["command"]) == (1 if finding["expected"] == "right" else 0), finding
 
 
 @pytest.mark.parametrize("text", ["-", "--help", "", "a\nb", "it's", "\x00", "\ud800", "$(x) `y`"])
@@ -123,8 +125,8 @@ def test_own_rows_take_part(tmp_path: Path) -> None:
 
 def test_two_verifiers_judge_the_same_cases() -> None:
     plain = as_json("math", "--against", "gsm8k", "--kind", "number", "--per-family", 2)
-    both = [(one["name"], one["n"]) for one in plain["families"]]
-    assert both == [(one["name"], one["n"]) for one in plain["against"]["families"]]
+    both = [(family["name"], family["n"]) for family in plain["families"]]
+    assert both == [(family["name"], family["n"]) for family in plain["against"]["families"]]
 
 
 def test_a_reward_that_is_sound_passes_and_another_one_names_its_smallest_error() -> None:

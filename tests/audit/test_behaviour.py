@@ -23,7 +23,7 @@ CASES = tuple(
 def compared(function: Any, manner: str, signature: str = "plain") -> bool:
     """Whether the manner changes a score."""
     usual, other = CompareManners(CASES, signature, False, manner)(function)
-    return [one.score for one in usual] != [one.score for one in other]
+    return [result.score for result in usual] != [result.score for result in other]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_a_call_changes_is_named(
 
 def found_in(function: Any, cases: tuple[Case, ...] = CASES) -> dict[str, str]:
     target = resolve_target(function)
-    return {one.name: one.got for one in behaviour(target, cases)}
+    return {finding.name: finding.got for finding in behaviour(target, cases)}
 
 
 @pytest.mark.slow
@@ -126,4 +126,4 @@ def test_our_own_verifier_has_no_finding() -> None:
 
 def test_a_command_has_no_process_of_ours_to_look_into() -> None:
     silent = list(behaviour(CommandTarget("true"), CASES[:1]))
-    assert {one.name for one in silent} == {"exception"}
+    assert {finding.name for finding in silent} == {"exception"}

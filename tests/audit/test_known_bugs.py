@@ -44,7 +44,7 @@ def audited(function: Any, kind: str, folder: Path, **options: Any) -> Audit:
 
 
 def errors(result: Audit) -> list[tuple[str, str, str]]:
-    return [(one.name, one.family, one.completion) for one in result.findings]
+    return [(finding.name, finding.family, finding.completion) for finding in result.findings]
 
 
 def name_of(bug: KnownBug) -> str:

@@ -51,8 +51,8 @@ def test_each_round_is_as_it_was_frozen() -> None:
         counts = Counter(json.loads(line)["stratum"] for line in some)
         first = entry["first_run"]
         assert {name: one["right"] + one["wrong"] for name, one in first.items()} == counts
-        assert all(one["found"] <= one["right"] for one in first.values())
-        assert all(one["accepted"] <= one["wrong"] for one in first.values())
+        assert all(counts["found"] <= counts["right"] for counts in first.values())
+        assert all(counts["accepted"] <= counts["wrong"] for counts in first.values())
     assert UNSEEN.stat().st_size < 2**20
 
 
@@ -64,7 +64,7 @@ def test_a_set_of_ones_own_needs_three_columns(tmp_path: Path) -> None:
         *("all", 1, 1, 1, 0),
     )
     some = audit(last_digit, set=written(tmp_path, BOXED, WRONG | {"stratum": "few"}))
-    assert [one.stratum for one in some.scores] == ["other", "few", "all"]
+    assert [score.stratum for score in some.scores] == ["other", "few", "all"]
     assert (result.totals["false_accept"].errors, result.totals["false_reject"].n) == (0, 1)
 
 
@@ -89,13 +89,13 @@ def test_options_of_a_row_are_for_the_verifier_that_the_row_names(tmp_path: Path
     loose = {"kwargs": {"reading": "flexible"}, "stratum": "replies"}
     path = written(tmp_path, says | loose, says | {"label": False, "stratum": "form"})
     ours = audit("math", set=path)
-    assert {one.stratum: (one.found, one.accepted) for one in ours.scores} == {
+    assert {score.stratum: (score.found, score.accepted) for score in ours.scores} == {
         "replies": (1, 0),
         "form": (0, 0),
         "all": (1, 0),
     }
     other = audit(last_digit, set=path)
-    assert [one.stratum for one in other.scores] == ["replies"], "form is ours alone"
+    assert [score.stratum for score in other.scores] == ["replies"], "form is ours alone"
 
 
 @pytest.mark.usefixtures("without_workers")
@@ -211,5 +211,5 @@ def test_a_second_verifier_on_generated_cases_has_disagreements_too() -> None:
 @pytest.mark.slow
 def test_the_unseen_answers_are_judged_by_name() -> None:
     result = audit("gsm8k", set="unseen", per_family=20)
-    assert {one.stratum: one.right + one.wrong for one in result.scores}["gsm8k"] == 20
+    assert {score.stratum: score.right + score.wrong for score in result.scores}["gsm8k"] == 20
     assert all(score.cpu for score in result.scores)

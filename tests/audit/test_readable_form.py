@@ -42,7 +42,9 @@ def rows_file(folder: Path) -> Path:
 def test_no_form_is_read(name: str, with_data: bool, tmp_path: Path) -> None:
     data = rows_file(tmp_path) if with_data else None
     result = audit(UNREAD[name], kind="text", per_family=2, data=data)
-    assert [(one.name, one.severity) for one in result.findings] == [("no_readable_form", "error")]
+    assert [(finding.name, finding.severity) for finding in result.findings] == [
+        ("no_readable_form", "error")
+    ]
     assert result.totals["hack"].rate is None
     assert result.totals["false_accept"].rate is None
 
@@ -50,7 +52,7 @@ def test_no_form_is_read(name: str, with_data: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_a_form_is_read(name: str) -> None:
     result = audit(READ[name], kind="text", per_family=2)
-    assert "no_readable_form" not in {one.name for one in result.findings}
+    assert "no_readable_form" not in {finding.name for finding in result.findings}
     assert sum(tally.cases for tally in result.families)
 
 
@@ -78,4 +80,4 @@ def test_a_task_s_column_of_right_completions_is_read(tmp_path: Path) -> None:
     for right, expected in (('[columns]\nright = "good"\n', True), ("", False)):
         task.write_text(text + right)
         found = audit(str(task), kind="text", per_family=2, data=rows)
-        assert ("no_readable_form" not in {one.name for one in found.findings}) is expected
+        assert ("no_readable_form" not in {finding.name for finding in found.findings}) is expected

@@ -46,7 +46,7 @@ def test_a_host_s_own_example_is_recognised_and_called_as_the_host_calls_it(name
         call_reward(function, signature, [case], messages=described["messages"])[0]
         for case in cases
     ]
-    assert [one.failure for one in scored] == [None, None], scored
+    assert [result.failure for result in scored] == [None, None], scored
     assert scored[0].score == 1.0
     assert (scored[1].score or 0.0) < 0.5
 
@@ -131,7 +131,7 @@ def test_a_score_decides_without_a_verdict_and_where_the_user_sets_a_threshold(
 def test_a_verifier_s_name_means_the_verifier() -> None:
     target = resolve_target("exact")
     judged = target.judge([Case("", "Paris", "Paris", True), Case("", "Rome", "Paris", False)])
-    assert [one.correct for one in judged] == [True, False]
+    assert [result.correct for result in judged] == [True, False]
     assert isinstance(target, VerifierTarget)
     (judged_one,) = resolve_target("f1", threshold=0.5).judge(
         [Case("", "the city Paris", "Paris", True)]
@@ -157,7 +157,7 @@ def test_a_command_reads_rows_and_prints_scores(tmp_path: Path) -> None:
     target = resolve_target(f"{sys.executable} {script}")
     assert isinstance(target, CommandTarget)
     judged = target.judge([*CASES[:2], Case("", "crash", "42", False)])
-    assert [one.correct for one in judged] == [True, False, None]
+    assert [result.correct for result in judged] == [True, False, None]
     assert judged[2].failure == "crash"
     assert judged[2].explanation == "exit status 3"
     (silent,) = CommandTarget("true").judge(CASES[:1])
@@ -182,8 +182,8 @@ def test_a_file_s_function_is_imported_and_called_in_workers(
     target = resolve_target(f"{file}:reward")
     texts = ["42", "41", "hang", "die", "42"]
     judged = target.judge([Case("", text, "42", text == "42") for text in texts])
-    assert [one.correct for one in judged] == [True, False, None, None, True]
-    assert [one.failure for one in judged] == [None, None, "hang", "crash", None]
+    assert [result.correct for result in judged] == [True, False, None, None, True]
+    assert [result.failure for result in judged] == [None, None, "hang", "crash", None]
     with pytest.raises(UsageError, match=r"can't be loaded: .*5 can't be called"):
         resolve_target(f"{file}:odd")
     with pytest.raises(UsageError, match=r"can't be loaded: .*no_such_module"):
@@ -206,7 +206,7 @@ def test_a_function_s_own_workers_may_need_more_memory_than_its_own(tmp_path: Pa
     judged = resolve_target(f"{file}:reward").judge(
         [Case("", text, "42", text == "42") for text in ("42", "41")]
     )
-    assert [one.correct for one in judged] == [True, False], judged
+    assert [result.correct for result in judged] == [True, False], judged
 
 
 def test_a_server_s_only_verifier_is_asked_and_of_several_one_must_be_named(

@@ -17,7 +17,7 @@ FIRST_LANDLOCK = "landlock, as Linux 5.13 had it"
 
 def works(level: Isolation) -> Isolation:
     """The level; the test is skipped where the kernel refuses it, and fails if it refuses all."""
-    reasons = {one: refusal(one) for one in CONFINING}
+    reasons = {known: refusal(known) for known in CONFINING}
     assert None in reasons.values(), f"this machine can confine no program: {reasons}"
     if reasons[level] is not None:
         pytest.skip(f"{level}: {reasons[level]}")
@@ -33,6 +33,6 @@ def opened(level: str, *, readable: tuple[str, ...] = (), **options: Any) -> Ite
             begin, found, end = jail._BOOT.partition("from rewardkit.confinement.zygote")
             patch.setattr(jail, "_BOOT", begin + first + found + end)
             readable = (*readable, "/no/such/folder")  # another interpreter than later versions'
-        isolation = next(one for one in CONFINING if level.startswith(one))
+        isolation = next(known for known in CONFINING if level.startswith(known))
         with Jail(isolation=works(isolation), readable=readable, **options) as open_jail:
             yield open_jail

@@ -101,9 +101,9 @@ def _repeated(made: Planted, name: str, draw: random.Random) -> tuple[str, int]:
 def _in_other_words(text: str, draw: random.Random) -> str:
     changes: tuple[Callable[[str], str], ...] = (
         lambda one: one,
-        lambda one: one.replace(". ", ".\n\n  "),
-        lambda one: one.upper(),
-        lambda one: one.replace("keeps", "has").replace("then", "also"),
+        lambda text: text.replace(". ", ".\n\n  "),
+        lambda text: text.upper(),
+        lambda text: text.replace("keeps", "has").replace("then", "also"),
     )
     return draw.choice(changes)(text)
 

@@ -75,7 +75,9 @@ def test_planted_faults_are_found_among_5000_problems(tmp_path: Path) -> None:
 
 def check_found(fault: str, made: Planted, curated: Curated) -> None:
     """At least 95% of the problems with the fault have its reason, at most 2% of the others."""
-    found = {one.problem.id for one in curated.findings if REASONS[fault] in one.reasons}
+    found = {
+        finding.problem.id for finding in curated.findings if REASONS[fault] in finding.reasons
+    }
     wanted = made.faults[fault]
     if fault == "duplicate":  # either of the two may stay
         repeats = {original: name for name, original in made.originals.items()}
@@ -109,7 +111,7 @@ def test_a_persons_decisions_survive_a_rerun(
     planted: tuple[Planted, Settings, Path], curated: Curated
 ) -> None:
     _, settings, _ = planted
-    suspects = [one for one in curated.findings if one.suspect]
+    suspects = [finding for finding in curated.findings if finding.suspect]
     accepted, dropped, corrected = suspects[:3]
     right = corrected.suspect.majority if corrected.suspect else ""
     decisions = [
@@ -120,7 +122,9 @@ def test_a_persons_decisions_survive_a_rerun(
     path = curated.output_dir / DECISIONS
     write_rows(path, decisions)
     try:
-        again = {one.problem.id: one for one in curate(settings, curated.output_dir).findings}
+        again = {
+            finding.problem.id: finding for finding in curate(settings, curated.output_dir).findings
+        }
     finally:
         path.unlink()
     assert "suspect" not in again[accepted.problem.id].reasons

@@ -57,12 +57,16 @@ def training(folder: Path, shares: Mapping[str, Sequence[int]] = SHARES) -> Path
 def test_problems_without_variance_in_their_last_groups_are_flagged(tmp_path: Path) -> None:
     write_run(tmp_path / "learnt" / "evaluation" / "step-000004", [row("1")])  # other problems
     settings = Settings(sources=(str(training(tmp_path / "learnt")),))
-    found = {one.problem.id: one for one in curate(settings, tmp_path / "clean").findings}
-    flagged = {name for name, one in found.items() if "stopped teaching" in one.flags}
+    found = {
+        finding.problem.id: finding for finding in curate(settings, tmp_path / "clean").findings
+    }
+    flagged = {name for name, finding in found.items() if "stopped teaching" in finding.flags}
     assert flagged == {"learnt", "always", "never"}
-    rates = {name: one.problem.pass_rate for name, one in found.items()}
+    rates = {name: finding.problem.pass_rate for name, finding in found.items()}
     assert rates == {"learnt": 0.625, "always": 1.0, "never": 0.0, "late": 0.625}
-    assert "stopped teaching" not in {reason for one in found.values() for reason in one.reasons}
+    assert "stopped teaching" not in {
+        reason for finding in found.values() for reason in finding.reasons
+    }
 
 
 @pytest.mark.parametrize("flag", ["stopped teaching", "too few samples"])

@@ -108,11 +108,11 @@ def test_the_pools_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     close_pools()
     monkeypatch.setattr(pool, "KEPT", 2)
     first, second, third = map(costs, range(3))
-    for one in (first, second):
-        assert judge(one, "a" * 99, Sample("x")).correct
+    for verifier in (first, second):
+        assert judge(verifier, "a" * 99, Sample("x")).correct
     kept, closed = pool._pools
-    for one in (first, third, first):
-        assert judge(one, "a" * 99, Sample("x")).correct
+    for verifier in (first, third, first):
+        assert judge(verifier, "a" * 99, Sample("x")).correct
     assert [kept in pool._pools, closed in pool._pools, len(pool._pools)] == [True, False, 2]
 
 

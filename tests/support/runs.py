@@ -54,7 +54,7 @@ def row(
 
 def as_run(name: str, rows: Sequence[CompletionRow], **record: Any) -> ReportRun:
     """Return a run of the rows, with their summary."""
-    tasks = {name: one.as_json() for name, one in summarise_tasks(rows, {}).items()}
+    tasks = {name: summary.as_json() for name, summary in summarise_tasks(rows, {}).items()}
     return ReportRun(name, tasks, rows, record)
 
 
@@ -64,7 +64,9 @@ def write_run(folder: Path, rows: Sequence[CompletionRow], model: str = "m") -> 
     with run.opened({"of": folder.name}, overwrite=False):
         run.append(rows)
         summaries = summarise_tasks(rows, {})
-        run.write_summary({"tasks": {name: one.as_json() for name, one in summaries.items()}})
+        run.write_summary(
+            {"tasks": {name: summary.as_json() for name, summary in summaries.items()}}
+        )
         run.write_record(
             {
                 "fingerprint": {"of": folder.name},

@@ -213,7 +213,7 @@ def test_stop_texts_end_a_completion_after_its_thinking(
     tags = ("<reason>", "</reason>") if "reason" in text else None
     stops = StopTexts(("\n", "STOP", ""), prompt, tags)
     found = (stops.cut(text[: end + step]) for end in range(0, len(text), step))
-    assert next((one for one in found if one is not None), None) == cut
+    assert next((text_before for text_before in found if text_before is not None), None) == cut
 
 
 def test_no_stop_texts_cut_nothing() -> None:
