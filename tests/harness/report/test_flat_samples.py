@@ -15,33 +15,23 @@ from pyarrow import parquet
 import rewardkit
 from rewardkit.errors import MissingExtra, RunMismatch, UsageError
 from rewardkit.harness.report.flat_samples import write_csv, write_parquet
+from tests.support.runs import row as stored_row
 
 
 def row(number: int, **changes: Any) -> dict[str, Any]:
-    verdict = {
-        "correct": True,
-        "score": 1.0,
-        "answer": "½",
-        "failure": None,
-        "parts": {"accuracy": 1.0, "format": 0.5},
-        "message": "by exact numbers",
-    }
-    return {
-        "key": f"t/{number}/0",
-        "task": "t",
-        "id": str(number),
-        "index": 0,
-        "prompt": None,
-        "completion": "<script>ü\ud800",
-        "finish_reason": "stop",
-        "prompt_tokens": 7,
-        "completion_tokens": None,
-        "reference": "0.5",
-        "columns": {"level": 3, "x": [1]},
-        "verdict": verdict,
-        "flexible": {"correct": True, "answer": "½"},
-        **changes,
-    }
+    one = stored_row(
+        str(number),
+        task="t",
+        prompt=None,
+        prompt_tokens=7,
+        completion_tokens=None,
+        reference="0.5",
+        columns={"level": 3, "x": [1]},
+        flexible={"correct": True, "answer": "½"},
+    )
+    parts = {"accuracy": 1.0, "format": 0.5}
+    verdict = {**one.verdict.as_json(), "answer": "½", "parts": parts, "message": "by numbers"}
+    return {**one.as_json(), "completion": "<script>ü\ud800", "verdict": verdict, **changes}
 
 
 def run(folder: Path, rows: list[dict[str, Any]]) -> Path:
@@ -82,7 +72,7 @@ def test_every_field_has_its_type_and_comes_back(tmp_path: Path) -> None:
         "verdict_spans": None,
         "verdict_answer": "½",
         "verdict_failure": None,
-        "verdict_message": "by exact numbers",
+        "verdict_message": "by numbers",
         "verdict_part_accuracy": 1.0,
         "verdict_part_format": 0.5,
     }

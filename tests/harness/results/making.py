@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewardkit.harness.results.completion_row import CompletionRow
+from tests.support.runs import row as stored_row
 
 
 def row(identifier: object, failure: str | None, **more: Any) -> CompletionRow:
@@ -18,24 +19,12 @@ def row(identifier: object, failure: str | None, **more: Any) -> CompletionRow:
         "parts": {} if correct is None else more.pop("parts", {}),
         "message": "",
     }
-    index = more.get("index", 0)
-    fields = {
-        "key": f"t/{identifier}/{index}",
-        "task": "t",
-        "id": str(identifier),
-        "index": index,
-        "prompt": "p",
-        "completion": "c",
-        "finish_reason": "stop",
-        "prompt_tokens": 1,
-        "completion_tokens": 1,
-        "reference": "5",
-        "columns": {},
-        "verdict": verdict,
-        "flexible": None,
-        **more,
-    }
-    return CompletionRow.from_json(fields, "a row")
+    fields = {"prompt": "p", "completion": "c", "prompt_tokens": 1, "completion_tokens": 1}
+    return stored_row(
+        str(identifier),
+        task="t",
+        **{"reference": "5", **fields, "verdict": verdict, "flexible": None, **more},
+    )
 
 
 def problem(identifier: object, *answers: str | None, right: int = 0) -> list[CompletionRow]:

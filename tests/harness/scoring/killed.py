@@ -1,8 +1,8 @@
-"""Scores FILE into FOLDER with PROCESSES processes; the text "kill" ends all of it, once.
+"""Score FILE into FOLDER with PROCESSES processes; the text "kill" kills the scoring, once.
 
     python killed.py FILE FOLDER PROCESSES MARK
 
-MARK is a file that says that it has happened.
+The file MARK records the kill. The text "sleep" writes the id of the judging process to MARK.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +36,9 @@ class Deadly(Bounded):
         if text == "kill" and not Path(self.mark).exists():
             Path(self.mark).touch()
             os.kill(self.home, signal.SIGKILL)
+        if text == "sleep":
+            Path(self.mark).write_text(str(os.getpid()))
+            time.sleep(600)
         return Verdict.judged(text == sample.reference, answer=text)
 
 

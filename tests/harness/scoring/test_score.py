@@ -307,29 +307,10 @@ def test_memory_does_not_hold_the_texts(tmp_path: Path) -> None:
 
 
 def test_no_judging_process_outlives_the_caller(tmp_path: Path) -> None:
-    file = write(tmp_path / "f.jsonl", [{"reference": "1", "completion": "x"}] * 50)
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, time\n"
-        "from pathlib import Path\n"
-        "from rewardkit.harness.runs.judging_thread import TaskVerifiers\n"
-        "from rewardkit.harness.scoring.jobs import FileJob\n"
-        "from rewardkit.harness.results.data_files import open_source\n"
-        "from rewardkit.harness.scoring.score import score\n"
-        "from rewardkit.harness.runs.progress import Reporter\n"
-        "from rewardkit.harness.scoring.scoring_plan import ScorePlan\n"
-        "from rewardkit import Bounded, Verdict\n"
-        "class Slow(Bounded):\n"
-        "    def __call__(self, text, sample):\n"
-        f"        Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
-        "        time.sleep(600)\n"
-        f"job = FileJob(source=open_source(Path({str(file)!r})), name='t', "
-        "verifiers=TaskVerifiers(Slow(), None))\n"
-        "if __name__ == '__main__':\n"
-        "    score(ScorePlan(job, processes=2), Reporter())\n"
-    )
-    process = subprocess.Popen([sys.executable, script])
-    wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+    row = {"reference": "1", "a": "sleep", "b": "1", "right": True}
+    file, mark = write(tmp_path / "f.jsonl", [row] * 50), tmp_path / "pid"
+    process = subprocess.Popen([sys.executable, SCRIPT, file, tmp_path / "run", "2", mark])
+    wait_until(lambda: mark.exists() and mark.read_text())
     process.kill()
     process.wait()
-    wait_until(lambda: not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists())
+    wait_until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
