@@ -28,7 +28,7 @@ SHORT = 40
 """Characters of a completion that may be an answer without a cue: "(B) 42"."""
 
 STATEMENTS = 500
-"""How many statements are read, from the last one backwards."""
+"""Maximum number of letters in a list of letters."""
 
 _WRAP = (
     r"(?:\\(?:f?box(?:ed)?|text(?:bf|rm|it|sf|tt)?|math(?:bf|rm|it|sf)|bf|rm)(?![a-zA-Z])"
@@ -78,12 +78,12 @@ _LABELLED = re.compile(
 
 
 def stated_letters(text: str) -> frozenset[str]:
-    """Return the letters, in upper case, of the last answer that `text` states; empty without one.
+    """Return the letters, in upper case, of the last answer in `text`; empty without an answer.
 
-    More than one letter is a hedge: "A or B". A statement is a box, a `####`, "the answer is",
-    "B is correct" and the like. A later statement replaces an earlier one. Without a statement the
-    last line counts, or the first, if it offers one letter. A completion that ends in an empty
-    `####` states nothing.
+    Several letters are a hedge: "A or B". An answer is in a box, after `####`, or in a sentence
+    such as "the answer is B" or "B is correct". A later answer replaces an earlier answer. Without
+    these the last line counts, or the first line, if the line offers one letter. A completion that
+    ends in an empty `####` has no answer.
 
     >>> sorted(stated_letters("I think A. Wait, the answer is B or C."))
     ['B', 'C']
@@ -200,7 +200,7 @@ def option_texts(column: object) -> list[str]:
 
 
 def named_option(answer: str, column: object) -> str | None:
-    """Return the letter of the one option whose text `answer` states; None without one.
+    """Return the letter of the option whose text is the answer; None if no single option fits.
 
     >>> named_option("The answer is Oslo.", ["Bergen", "Oslo"])
     'B'
@@ -223,10 +223,10 @@ class Choice(Bounded):
     """Right if the completion states the reference's option letter; score 1 or 0.
 
     `strict`: the completion, stripped, or its last box is exactly one upper-case letter. `lenient`
-    also reads "(B)", "B.", "The answer is B", "**B**". The last statement counts, because a
-    completion may change its mind; two letters offered as one answer are wrong. If there is an
-    `<answer>` block, only that block is read. The reference is "B", "(B)" or "b)". `options` is the
-    column with the options' texts: `lenient` then also takes the text of one option for its letter.
+    also reads "(B)", "B.", "The answer is B", "**B**". The last answer counts, because a completion
+    may change its mind. Two letters as one answer are wrong. If there is an `<answer>` block, only
+    the block is read. The reference is "B", "(B)" or "b)". `options` names the column with the
+    texts of the options: `lenient` then also reads the text of an option as the option's letter.
 
     >>> Choice(reading="lenient")("The answer is A. Wait, it is (B).", Sample("B")).correct
     True

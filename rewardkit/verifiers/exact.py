@@ -49,8 +49,8 @@ class Normalisation:
         return " ".join(text.split()) if self.white_space else text.strip()
 
     def equal(self, answer: str, reference: str) -> bool:
-        """Return whether two texts are equal; a reference of nothing but, say, punctuation is
-        compared as it is written."""
+        """Return whether two texts are equal; a reference of punctuation alone is compared as
+        written."""
         normalised = self(reference)
         return self(answer) == normalised if normalised else answer.strip() == reference.strip()
 
@@ -153,11 +153,11 @@ class Exact(Verifier):
 
 @dataclass(frozen=True)
 class F1(Bounded):
-    """The F1 of the answer's words, in [0, 1]; correct at 1, which is any order of the same words.
+    """The F1 of the answer's words, in [0, 1]; correct at 1: the same words in any order.
 
-    SQuAD's rule (Rajpurkar et al. 2016): lower case, without ASCII punctuation and articles; the
-    words that both have, counted as often as both have them; the best of several references. The
-    answer is read as `exact` reads it; `aliases` is a column with further references.
+    SQuAD's rule (Rajpurkar et al. 2016): lower case, without ASCII punctuation and articles; shared
+    words count as often as both texts have the word. The best of several references counts. `f1`
+    reads the answer as `exact` does; `aliases` is a column with further references.
 
     >>> round(F1()("the quick fox", Sample("quick red fox")).score, 3)
     0.8
@@ -176,7 +176,7 @@ class F1(Bounded):
 def token_f1(answer: str, reference: str) -> float:
     """Return the F1 of two texts' words after SQuAD's normalisation.
 
-    Texts of nothing but articles and punctuation are compared as they are written: 1 or 0.
+    Texts of articles and punctuation alone are compared as written: 1 or 0.
     """
     answer_words = Counter(SQUAD(answer).split())
     reference_words = Counter(SQUAD(reference).split())
@@ -190,9 +190,9 @@ def token_f1(answer: str, reference: str) -> float:
 class Regex(Verifier):
     """Right if the answer matches the reference, a regular expression of Python's; score 1 or 0.
 
-    The answer is read as `exact` reads it, and the expression must match all of it; with
-    `match="search"` it may match anywhere in the completion. It runs in a worker, under the
-    deadline: an expression that backtracks without end is wrong (`timeout`).
+    `regex` reads the answer as `exact` does, and the expression must match the whole answer; with
+    `match="search"` the expression may match anywhere in the completion. The expression runs in a
+    worker, under the deadline: one that backtracks without end is wrong (`timeout`).
 
     >>> Regex(reading="lenient")("The answer is grey.", Sample("gr[ae]y")).correct
     True

@@ -61,11 +61,11 @@ _EXACT = Context(prec=LONGEST_RATIO + 20)
 
 
 def number_in(text: str) -> Value | None:
-    """Return the value of the one number that `text` states; None for none, several or a hedge.
+    """Return the value of the only number in `text`; None for no number, several, or a hedge.
 
-    An equation states its right-hand side. Words and units are skipped; "million" and "percent"
+    Of an equation the right-hand side counts. Words and units are skipped; "million" and "percent"
     scale. Different numbers, ranges, bounds, "or" and unfinished arithmetic have no value. A simple
-    fraction, also mixed, is its exact quotient.
+    fraction or mixed number is an exact quotient.
 
     >>> number_in("about 1 1/2 hours"), number_in("2 million"), number_in("5 or 6")
     (Fraction(3, 2), Decimal('2E+6'), None)
@@ -161,12 +161,11 @@ class Gsm8k(Bounded):
     """Right if the completion's final number has the reference's exact value; score 1 or 0.
 
     `reading` says where the answer is: `hash`, after the last `marker`; `xml`, in the last
-    `<answer>` block; `boxed`, in the last box; `flexible`, where any of these or a sentence states
-    it; `lenient`, also the last number, for evaluation only. `which="first"` reads the first marker
-    in place of the last one; what follows after the text has turned to another question never
-    counts. 72 = 72.0 = $72 =
-    7.2e1, but 50% is 0.5. Words and units may follow; a hedge ("5 or 6", "≥ 5") is wrong. The
-    reference is the text after the last `marker`, else after the last `####`, else all of it.
+    `<answer>` block; `boxed`, in the last box; `flexible`, in any of these places or in a sentence;
+    `lenient`, also the last number, for evaluation only. `which="first"` reads the first marker
+    instead of the last marker. Text after the next question never counts. 72 = 72.0 = $72 = 7.2e1,
+    but 50% is 0.5. Words and units may follow; a hedge ("5 or 6", "≥ 5") is wrong. The reference is
+    the text after the last `marker`, else after the last `####`, else the whole text.
 
     >>> Gsm8k()("9 * 8 = 72 #### 72.0", Sample("72")).correct
     True
@@ -269,13 +268,13 @@ def last_stated_number(text: str) -> str | None:
 
 
 def loose_answer(text: str) -> str | None:
-    """Return the last box in `text`, else the last number that it states; None without either."""
+    """Return the last box in `text`, else the last number; None without a box and a number."""
     boxed = standing_boxes(text)
     return boxed[-1] if boxed else last_stated_number(text)
 
 
 def in_another_form(stated: str | None, message: str) -> Verdict:
-    """Return the verdict on an answer in another form than the one asked for, or on none."""
+    """Return the verdict on an answer in a form that nobody asked for, or on a missing answer."""
     if stated is None:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
     return Verdict.wrong(Failure.FORMAT, answer=stated, message=message)

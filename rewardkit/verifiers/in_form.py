@@ -1,4 +1,4 @@
-"""Verifiers that count an answer only if the completion has the required form."""
+"""Verifiers that accept an answer only in the required form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AnswerBlockFormat(Bounded):
 
 @dataclass(frozen=True)
 class InForm(Combination):
-    """The verdict of `answer` if `form` is right, otherwise that of `form`."""
+    """The verdict of `answer` if `form` is right, otherwise the verdict of `form`."""
 
     form: Bounded
     answer: VerifierCallable

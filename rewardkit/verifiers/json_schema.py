@@ -34,16 +34,16 @@ _EMPTY: tuple[object, ...] = ({}, [], "", 0, False, None)
 class JsonSchema(Verifier):
     """Right if the answer is one document that fulfils the reference, a JSON Schema; score 1 or 0.
 
-    The answer is the last `<answer>` block, else the last fenced block in `form`, else the last one
-    without a language, else the whole completion. Duplicate keys, NaN, infinities and text after
-    the document are `format`. The schema's `$schema` names its draft (2020-12 without one); it may
-    not refer to other documents.
-    The wrappers of models' servers are taken off: `{"name", "strict", "schema"}`,
-    `response_format`, `input_schema`, a function's `parameters`. A schema that constrains nothing,
-    or whose key is nearly a keyword, is unjudged; `true` alone lets any document pass.
-    A reference `{"schema": …, "values": {path: value}}` also says which values the document must
-    have, numbers by value; a path is a JSON Pointer (RFC 6901) or keys with dots between them. If
-    the reference is blank, the column `schema` holds it.
+    The answer is the last `<answer>` block, else the last fenced block in `form`, else the last
+    fenced block without a language, else the whole completion. Duplicate keys, NaN, infinities and
+    text after the document are `format`. `$schema` names the draft of the schema; the default is
+    2020-12. The schema must not refer to other documents. `json_schema` takes off the wrappers of
+    models' servers: `{"name", "strict", "schema"}`, `response_format`, `input_schema`, a function's
+    `parameters`. A schema that constrains nothing, or with a key that is nearly a keyword, is
+    unjudged; `true` alone accepts any document. The reference `{"schema": …, "values": {path: …}}`
+    also lists values that the document must have; numbers are compared by value. A path is a JSON
+    Pointer (RFC 6901) or keys with dots between. If the reference is blank, the column `schema`
+    holds the reference.
 
     >>> JsonSchema()('{"age": 3}', Sample('{"properties": {"age": {"type": "integer"}}}')).correct
     True

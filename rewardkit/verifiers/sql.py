@@ -23,25 +23,25 @@ from rewardkit.verifiers.reading import answer_block, fenced_block
 Row = tuple[object, ...]
 
 ROWS = 100_000
-"""How many rows a result may have."""
+"""Maximum number of rows in a result."""
 
 VALUE_BYTES = 10_000_000
-"""How long a text, a blob or a query may be."""
+"""Maximum length of a text, a blob or a query."""
 
 PAGES = 65_536
-"""How many pages, of 4 KiB, the database of a schema may have."""
+"""Maximum number of pages, of 4 KiB, in the database of a schema."""
 
 RESULT_BYTES = 50_000_000
-"""How long the texts and blobs of a result may be together."""
+"""Maximum length of all texts and blobs in a result."""
 
 STEPS = 50_000_000
-"""How many instructions of SQLite's machine a query may take."""
+"""Maximum number of instructions of SQLite's machine for a query."""
 
 ORDERS = 1_000
-"""How many orders of the columns are tried."""
+"""Maximum number of orders of the columns to try."""
 
 TIED = 10_000
-"""How many rows may be tied with those of a result, and be left out by its LIMIT."""
+"""Maximum number of tied rows that the LIMIT of a reference leaves out."""
 
 DIALECTS = (
     *("sql", "sqlite", "sqlite3", "mysql", "mariadb", "postgres", "postgresql", "pgsql", "psql"),
@@ -55,16 +55,15 @@ DIALECTS = (
 class Sql(Verifier):
     """Right if the query's result equals that of the reference, a query; score 1 or 0.
 
-    The query is the last `<answer>` block, else the last fenced block in SQL, else the last one
-    without a language, else the whole completion. The column `database` holds the path of an SQLite
-    file, or of a folder with several, below `databases`, a folder that only the caller names; or
-    the column `schema` holds the CREATE and INSERT statements that build a database in memory.
-    Either may be a list: the results must agree on all of them. A query only reads. Rows count in
-    any order, unless the reference orders them: then rows that its order leaves tied may change
-    places, and one that its LIMIT leaves out may take the place of one that is tied with it.
-    Numbers are equal within a relative 1e-9. `columns="any"` lets columns come in any order.
-    `rules="bird"` and `"spider"` compare results as the execution accuracy published with BIRD and
-    with Spider's test suites does.
+    The query is the last `<answer>` block, else the last fenced block in SQL, else the last fenced
+    block without a language, else the whole completion. The column `database` holds the path of an
+    SQLite file or of a folder with several files. The path is below `databases`, a folder that only
+    the caller names. Or the column `schema` holds the CREATE and INSERT statements that build a
+    database in memory. Both columns may hold lists: the results must agree on all databases. A
+    query only reads. Rows count in any order, unless the reference orders the rows: then tied rows
+    may change places, and a row that the LIMIT leaves out may replace a tied row. Numbers are equal
+    within a relative 1e-9. `columns="any"` accepts columns in any order. `rules="bird"` and
+    `"spider"` compare results by the execution accuracy published with BIRD and Spider.
 
     >>> row = {"schema": "CREATE TABLE t (n); INSERT INTO t VALUES (1), (2);"}
     >>> Sql()("SELECT max(n) FROM t", Sample("SELECT n FROM t WHERE n > 1", columns=row)).correct
@@ -361,7 +360,7 @@ class _Database:
         self._authoriser.is_building = False
 
     def result(self, query: str, most: int) -> _Result:
-        """Run a query, and return at most so many of its rows.
+        """Run a query, and return at most `most` rows.
 
         sqlite3.Error or ValueError if it can't be run, _TooMuch if it passes a limit.
         """

@@ -1,10 +1,10 @@
-"""Find the answer that a reply states in words, and whether the reply stands by it.
+"""Find the answer that a reply states in words and doesn't take back.
 
-All verifiers that read sentences use this reader. An answer is stated by an announcement ("The
-answer is 5"), by a correction of one ("No, it is 6"), or by the end of the reply: bold, a displayed
-formula, or the last sentence ("So they need 5"). The words around it must be known from the
-language's table in languages.toml: what denies, hedges, bounds or asks for a value, or isn't
-known, leaves it unstated. A language without a table states nothing.
+All verifiers that read sentences use this reader. A reply states an answer by an announcement ("The
+answer is 5"), by a correction ("No, it is 6"), or at the end: in bold, in a displayed formula, or
+in the last sentence ("So they need 5"). languages.toml has a table of words for each language.
+Words that deny, hedge, bound or ask for a value leave the answer unstated; so do words before an
+announcement that the table lacks. A reply in a language without a table states nothing.
 """
 
 from __future__ import annotations
@@ -206,9 +206,10 @@ _ABOUT_IT = re.compile(r"\b(?:about|approximately|roughly|around|ca\.)|[~≈<>=]
 
 
 def stated(text: str, take: Take, *, at_end: bool = True) -> str | None:
-    """Return the answer that `text` states and stands by, as `take` reads it; None without one.
+    """Return the answer that `text` states and does not take back, as `take` reads the answer.
 
-    With `at_end`, bold, a formula or a sentence at the end states one without announcing it.
+    None without an answer. With `at_end`, the answer may be bold text, a formula or a sentence at
+    the end that nothing announces.
 
     >>> def letter(text, start, end):
     ...     return Found(text[start], start + 1) if text[start].isupper() else None
@@ -509,10 +510,10 @@ _STILL = re.compile(r"\b(?:or|also|could|might|may|then)\b", re.IGNORECASE)
 
 
 def standing_boxes(text: str) -> list[str]:
-    r"""Return the boxes that a text stands by, in order; none if the last one is never closed.
+    r"""Return the boxes that a text does not take back, in order; none if the last box stays open.
 
-    Words such as "that is wrong" between two boxes take back those before; a decimal beside `≈` is
-    the other box again; empty boxes, placeholders and `\boxed{answer}` in a sentence are none.
+    Words such as "that is wrong" between two boxes take back the earlier boxes. A decimal after `≈`
+    repeats the box before. Empty boxes, placeholders and `\boxed{answer}` in a sentence are none.
 
     >>> standing_boxes(r"\boxed{3}. Wait, that is wrong. \boxed{4}")
     ['4']
@@ -570,7 +571,7 @@ def last_clause(text: str) -> str:
 
 
 def stated_answer(text: str, reading: Reading = "strict") -> str:
-    """Return the answer that `text` states, stripped; empty without one.
+    """Return the answer in `text`, stripped; empty without an answer.
 
     `strict`: the last `<answer>` block, else the last box, else the whole text. `lenient`: instead
     of the whole text, what follows the last `####`, else what is announced, else the last line.

@@ -300,11 +300,10 @@ class _SideReader:
 class Steps(Bounded):
     """Right if the answer is right and every step of its arithmetic holds.
 
-    The score is the share of the statements `a op b = c` that hold, 0 without any; each is a span
-    with score 1 or 0. The answer is
-    read and compared as `gsm8k` does it; a wrong one is `arithmetic` if a step is wrong as well,
-    `reasoning` if all of them hold. A right answer after a wrong step is `wrong_steps`. Without a
-    reference, the steps alone decide.
+    The score is the share of the statements `a op b = c` that hold, 0 without statements; each
+    statement is a span with score 1 or 0. `steps` reads and compares the answer as `gsm8k` does. A
+    wrong answer is `arithmetic` if a step is wrong, `reasoning` if all steps hold. A right answer
+    after a wrong step is `wrong_steps`. Without a reference, the steps alone decide.
 
     >>> verdict = Steps()("He pays 3 * $5 = $15, then 15 + 2 = 18. #### 18", Sample("17"))
     >>> verdict.score, verdict.failure.value

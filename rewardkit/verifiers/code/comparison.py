@@ -110,8 +110,8 @@ _TIMES = (date, time, timedelta)
 
 
 def _comparable(value: Any) -> Any:
-    """A value with tuples as lists, and booleans and whole floats as integers: equal lists of such
-    values print alike."""
+    """A value with tuples as lists, and booleans and whole floats as integers, so that equal values
+    print alike."""
     if isinstance(value, _SEQUENCES):
         return [_comparable(item) for item in value]
     if isinstance(value, dict):

@@ -32,7 +32,7 @@ SuiteFormat = Literal[
 lists are `asserts`, LeetCode's `check` is `humaneval`, and KodCode's `pytest`."""
 
 ALIASES = {"py": "python", "python3": "python", "c++": "cpp", "cc": "cpp", "cxx": "cpp"}
-"""What else the languages of fenced blocks are called."""
+"""Other names of the languages of fenced blocks."""
 
 LONGEST_NUMBER = 50_000
 """Digits of an integer in a reference, as in LiveCodeBench's grader."""
@@ -44,7 +44,7 @@ FREE_BYTES = 2**24
 """Bytes that compressed tests may always unpack to."""
 
 MOST_RATIO = 64
-"""How many times their own size compressed tests may unpack to, if that is more."""
+"""Maximum ratio of unpacked to compressed tests, beyond FREE_BYTES."""
 
 MOST_CASES = 100_000
 """Maximum number of packed tests of a problem."""

@@ -80,7 +80,7 @@ _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
 
 
 def assembled(program: str, name: str, stub: str, before: str) -> str:
-    """Return the program to run: `before`, then `program`; or what `stub` begins and it continues.
+    """Return the program to run: `before` and `program`, or `stub` and its continuation.
 
     `before` precedes a program that defines `name` itself.
 
@@ -243,7 +243,7 @@ def tested(outcome: Outcome, in_process: bool) -> Fault | None:
 def built(
     jail: Jail, program: str, build: Sequence[str], execute: Sequence[str], rules: Rules
 ) -> Runner | Fault:
-    """Return what runs a program in another language; a finding if it doesn't compile."""
+    """Return what runs a program in another language; a fault if the program doesn't compile."""
     places = {"{src}": "program.cpp", "{out}": "./program"}
     build, execute = ([places.get(word, word) for word in command] for command in (build, execute))
     outcome = jail.build(build, {places["{src}"]: program.encode(errors="surrogatepass")})

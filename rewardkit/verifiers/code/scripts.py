@@ -29,7 +29,7 @@ _KINDS = {kind.__name__ for kind in PLAIN} | {
     *("Number", "Real", "Sequence", "Set", "Sized"),
 }
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
-"""How classes are called, and functions seldom."""
+"""A name like the names of classes."""
 
 _MODULES = {
     *("concurrent", "gc", "importlib", "inspect", "mock", "multiprocessing"),
@@ -292,7 +292,7 @@ def _by_result(
 
 
 def _objects(makers: Sequence[str], least: int) -> str:
-    """What is said of values of which at least so many are made by what is called as a class."""
+    """The reason if at least `least` of the values come from a call of a class."""
     classes = [name for name in makers if _CLASS.fullmatch(name)]
     return f"objects of {classes[0]}" if len(classes) >= least else ""
 

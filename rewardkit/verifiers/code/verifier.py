@@ -35,7 +35,7 @@ from rewardkit.verifiers.reading import answer_block, fenced_blocks
 from rewardkit.verifiers.stated import Reading, stated_answer
 
 SLEEP = 3
-"""How many times its processor time a test may take by the clock."""
+"""The time of a test by the clock, as a multiple of its processor time."""
 
 LONGEST_LITERAL = 10_000
 """Characters of an answer that is read as a Python literal."""
@@ -47,28 +47,26 @@ TESTS_COLUMNS = (
 """Columns of published sets that hold tests."""
 
 COMMANDS: Mapping[str, Sequence[str]] = {"cpp": ("g++ -O2 -std=c++17 -o {out} {src}", "{out}")}
-"""For each language besides Python the command that builds a program, and the one that runs it."""
+"""For each language besides Python: the commands that build and run a program."""
 
 
 @dataclass(frozen=True)
 class Code(Verifier):
-    """Right if the program in the completion passes all tests; nothing else of it counts.
+    """Right if the program in the completion passes all tests; no other text counts.
 
     The program is the last fenced block in `language`, else the whole text. The reference holds the
-    tests: JSON, or a test program; `tests` names their format where the shape doesn't tell. They
-    stay in this process; the program gets one input at a time, in a jail (`isolation`), and what it
-    prints or returns is compared here. Test programs run in a second jail and call it from there.
+    tests: JSON, or a test program; `tests` names the format where the shape is not enough. The
+    tests stay in this process: a program gets one input at a time, in a jail (`isolation`), and
+    this process compares the output. Test programs run in a second jail and call the program.
 
     `compare` is `lines` (stripped), `exact`, `tokens`, `float` (within `tolerance`, absolute or
     relative, 1e-6 unless given), `unordered`, or by `checker`, a "module:function" of (input,
-    output, expected). Values that functions return are equal under the first three if they are as
-    values. Tests that are programs compare by themselves.
-    `rules="livecodebench"` reads and compares as LiveCodeBench does, exactly unless `tolerance` is
-    given. `score="share"` is the share
-    of tests passed; otherwise the first test that fails ends it. `max_tests` limits them. A test
-    has `timeout` seconds of processor time, thrice that by the clock, and `memory_mb`. `in_process`
-    runs test programs together with the program, which can then fool them: their verdicts say
-    weak_isolation.
+    output, expected). The first three compare results of functions by value. Test programs compare
+    by themselves. `rules="livecodebench"` reads and compares as LiveCodeBench does, exactly unless
+    you give `tolerance`. `score="share"` is the share of passed tests; otherwise the first failed
+    test ends the judging. `max_tests` limits the tests. A test has `timeout` seconds of processor
+    time, three times `timeout` by the clock, and `memory_mb`. `in_process` runs test programs in
+    the program's process, where the program can fool the tests: the verdict says weak_isolation.
     """
 
     thinking = "strip"
@@ -308,9 +306,9 @@ class CodeOutput(Bounded):
     """Right if the completion says what a program prints or returns; nothing is run.
 
     The answer is the last `<answer>` block, else the last fenced block, the last box or the whole
-    text; `lenient` also reads "The answer is …". It is compared with the reference line by line,
-    without outer white space; or as Python's literals, where both are: `[1, 2]` is `[1,2]`, and
-    `1.0` is `1`, but `True` isn't.
+    text; `lenient` also reads "The answer is …". Answer and reference are compared line by line,
+    without outer white space. Two Python literals are compared by value: `[1, 2]` is `[1,2]`, and
+    `1.0` is `1`, but `True` isn't `1`.
 
     >>> CodeOutput()("<answer>{'a': 1.0}</answer>", Sample('{"a": 1}')).correct
     True

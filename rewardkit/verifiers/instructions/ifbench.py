@@ -59,7 +59,7 @@ def _ascii(text: str) -> str:
 
 @either("count:word_count_range", runs, words)
 def word_range(text: str, split: Split, min_words: int, max_words: int) -> bool:
-    r"""So many words, runs of `\w`; fixed, an apostrophe divides none."""
+    r"""The number of words is in a range; words are runs of `\w`; fixed, `don't` is one word."""
     return min_words <= len(split(text)) <= max_words
 
 
@@ -69,13 +69,13 @@ def _bare_words(text: str) -> list[str]:
 
 @either("count:unique_word_count", _bare_words, words)
 def unique_words(text: str, split: Split, N: int) -> bool:
-    """At least so many different words, divided by white space; fixed, a mark alone is none."""
+    """At least `N` different words, divided by white space; fixed, a mark alone is no word."""
     return len(set(split(text.lower()))) >= N
 
 
 @kind("count:conjunctions")
 def conjunctions(text: str, small_n: int) -> bool:
-    """At least so many different conjunctions; `and`, `And` and `and,` are different."""
+    """At least `small_n` different conjunctions; `and`, `And` and `and,` are different."""
     found = {word for word in text.split() if word.strip(_MARKS).lower() in _CONJUNCTIONS}
     return len(found) >= small_n
 
@@ -91,14 +91,14 @@ def different_conjunctions(text: str, small_n: int) -> bool:
 
 @either("count:person_names", str, runs)
 def person_names(text: str, split: Callable[[str], Container[str]], N: int) -> bool:
-    """At least so many of the names in the prompt; fixed, as whole words: `Mia` isn't in Miami."""
+    """At least `N` of the names in the prompt; fixed, as whole words: `Mia` isn't in Miami."""
     searched = split(text)
     return sum(name in searched for name in lists()["names"]) >= N
 
 
 @either("count:numbers", rf"\d[\d{re.escape(punctuation)}]*", r"\d+(?:[.,]\d+)*")
 def numbers(text: str, number: str, N: int) -> bool:
-    """Exactly so many runs of digits, marks between them taken out.
+    """Exactly `N` runs of digits, without the marks between digits.
 
     Fixed, a mark joins digits only as in 3.5 and 1,000: `2-3` has two numbers.
     """
@@ -126,14 +126,14 @@ def japanese_words(text: str, N: Place) -> bool:
 
 @kind("count:pronouns")
 def pronouns(text: str, N: int) -> bool:
-    """At least so many personal, possessive and reflexive pronouns."""
+    """At least `N` personal, possessive and reflexive pronouns."""
     found = Counter(_unmarked(text.replace("/", " ")))
     return sum(found[word] for word in lists()["pronouns"]) >= N
 
 
 @fixed("count:pronouns")
 def all_pronouns(text: str, N: int) -> bool:
-    """Other pronouns count, as in IFBench at 34f0927, and those in `I'm` and `she's`."""
+    """Other pronouns count, as in IFBench at 34f0927, and the pronouns in `I'm` and `she's`."""
     found = Counter(re.findall(r"\w+", text.lower()))
     known = lists()["pronouns"] | lists()["other_pronouns"]
     return sum(found[word] for word in known) >= N
@@ -217,7 +217,7 @@ def overlap(text: str, reference_text: str, percentage: float) -> bool:
 
 @sentence_kind("ratio:sentence_words")
 def equal_sentences(text: str, split: Split) -> bool:
-    """Three sentences with as many characters each."""
+    """Three sentences with equal numbers of characters."""
     found = split(text)
     return len(found) == 3 and len({len(sentence.strip()) for sentence in found}) == 1
 
@@ -297,7 +297,7 @@ def odd_even_syllables(text: str) -> bool:
 
 @sentence_kind("words:last_first")
 def last_word_begins_next(text: str, split: Split) -> bool:
-    """A sentence begins with the last word of the one before."""
+    """A sentence begins with the last word of the sentence before."""
     return all(
         first.lower().rstrip(_MARKS).split()[-1:] == second.lower().lstrip(_MARKS).split()[:1] != []
         for first, second in pairwise(split(text))
@@ -367,7 +367,7 @@ def growing_alliteration(text: str, split: Split) -> bool:
 
 @sentence_kind("sentence:increment")
 def growing_sentences(text: str, split: Split, small_n: int) -> bool:
-    """Each sentence has so many words more than the one before."""
+    """Each sentence has `small_n` words more than the sentence before."""
     counts = [len(_unmarked(sentence)) for sentence in split(text)]
     return bool(counts) and all(b - a == small_n for a, b in pairwise(counts))
 
@@ -616,7 +616,7 @@ def repeats_sentence(text: str) -> bool:
 
 @either("repeat:repeat_span", 0, 1)
 def span(text: str, more: int, prompt_to_repeat: str, n_start: int, n_end: int) -> bool:
-    """The words of the request from index n_start up to n_end; fixed, with it, as asked."""
+    """The words of the request from index n_start to n_end; fixed, with the word at n_end."""
     asked = prompt_to_repeat.lower().split()
     return text.lower().split() == asked[n_start : n_end + more]
 
@@ -704,7 +704,7 @@ def csv_city(text: str) -> bool:
 
 
 def _rows(text: str, delimiter: str = ",") -> list[list[str]]:
-    """The rows of CSV; none where there is no reading it."""
+    """The rows of CSV; no rows if the text is no CSV."""
     try:
         return list(csv.reader(StringIO(text), delimiter=delimiter))
     except csv.Error:
@@ -722,7 +722,7 @@ def _has_header(text: str, names: str, between: str) -> bool:
 
 @kind("custom:csv_special_character")
 def csv_special(text: str) -> bool:
-    """14 rows of five fields, one of them quoted with a mark in it."""
+    """14 rows of five fields; one field is quoted and has a mark."""
     rows = _rows(text.replace('"', '"""'))[1:]
     last = next((n for n, row in enumerate(rows) if any(map(_SPECIAL.match, row))), len(rows))
     header = _has_header(text, "ProductID Category Brand Price Stock", r",[ \t]*")
@@ -734,7 +734,7 @@ _SPECIAL = re.compile(r'".*[^\d\w\s].*"')
 
 @fixed("custom:csv_special_character")
 def csv_special_in_full(text: str) -> bool:
-    """All rows have five fields, not only those up to the quoted one."""
+    """All rows have five fields, not only the rows up to the quoted field."""
     return csv_special(text) and _shape(_rows(text.replace('"', '"""')))[1] == {5}
 
 

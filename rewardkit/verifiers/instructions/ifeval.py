@@ -46,7 +46,7 @@ def has_keywords(text: str, find: Find, keywords: list[str]) -> bool:
 def keyword_frequency(
     text: str, find: Find, keyword: str, frequency: int, relation: Relation
 ) -> bool:
-    """The keyword occurs so often; fixed, as a text and a whole word."""
+    """The keyword occurs as often as asked; fixed, as a text and a whole word."""
     found = len(find(keyword.strip()).findall(text))
     return compared(found, relation, frequency)
 
@@ -63,7 +63,7 @@ def lacks_words(text: str, find: Find, forbidden_words: list[str]) -> bool:
 
 @kind("keywords:letter_frequency")
 def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: Relation) -> bool:
-    """The letter, in either case, occurs so often."""
+    """The letter, in either case, occurs as often as asked."""
     found = text.lower().count(letter.strip().lower())
     return compared(found, let_relation, let_frequency)
 
@@ -73,13 +73,13 @@ def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: R
 
 @kind("language:response_language")
 def in_language(text: str, language: LanguageCode) -> bool:
-    """The text is in the language; also if none can be told."""
+    """The text is in the language, or its language is unknown."""
     return published_language(text) in (language, None)
 
 
 @fixed("language:response_language")
 def surely_in_language(text: str, language: LanguageCode) -> bool:
-    """The same text always gets the same answer; one that is too short to tell is in none."""
+    """The same text always gets the same language; a very short text has no language."""
     return is_in_language(text, language)
 
 
@@ -100,7 +100,7 @@ def small_english(text: str, language_of: LanguageOf) -> bool:
 
 @kind("change_case:capital_word_frequency")
 def capital_word_frequency(text: str, capital_frequency: int, capital_relation: Relation) -> bool:
-    """So many words are all in capitals; words are divided as by the Penn Treebank."""
+    """The number of words in capitals is as asked; the Penn Treebank divides words."""
     count = sum(map(str.isupper, penn_words(text)))
     return compared(count, capital_relation, capital_frequency)
 
@@ -110,24 +110,24 @@ def capital_word_frequency(text: str, capital_frequency: int, capital_relation: 
 
 @either("length_constraints:number_words", runs, words)
 def word_count(text: str, split: Split, num_words: int, relation: Relation) -> bool:
-    r"""The text has so many words, runs of `\w`; fixed, an apostrophe divides none."""
+    r"""The number of words, runs of `\w`, is as asked; fixed, `don't` is one word."""
     return compared(len(split(text)), relation, num_words)
 
 
 @either("length_constraints:number_sentences", published_sentences, sentences)
 def sentence_count(text: str, split: Split, num_sentences: int, relation: Relation) -> bool:
-    """The text has so many sentences; fixed, neither a list's number nor `e.g.` ends one."""
+    """The number of sentences is as asked; fixed, `1.` and `e.g.` end no sentence."""
     return compared(len(split(text)), relation, num_sentences)
 
 
 @kind("length_constraints:number_paragraphs")
 def paragraph_count(text: str, num_paragraphs: int) -> bool:
-    """The text has exactly so many paragraphs, divided by `***`, none of them empty."""
+    """The text has `num_paragraphs` paragraphs, divided by `***`; no paragraph is empty."""
     return len(parts(re.split(r"\s?\*\*\*\s?", text))) == num_paragraphs
 
 
 def parts(found: list[str]) -> list[str]:
-    """Parts without an empty first and last one; none at all if another one is empty."""
+    """The parts without an empty first or last part; none if another part is empty."""
     inner = [part for n, part in enumerate(found) if part.strip() or 0 < n < len(found) - 1]
     return inner if all(part.strip() for part in inner) else []
 
@@ -144,7 +144,7 @@ def _full_blocks(text: str) -> list[str]:
 def paragraph_begins(
     text: str, split: Split, num_paragraphs: int, nth_paragraph: Place, first_word: str
 ) -> bool:
-    """The text has exactly so many paragraphs, divided by blank lines, and the nth begins so.
+    """The text has `num_paragraphs` paragraphs, and the nth begins with the word.
 
     Fixed, empty paragraphs don't count as the nth, either.
     """
@@ -166,7 +166,7 @@ def paragraph_begins(
     r"\[(?!\s*\]|[xX]\])[^\[\]\n]*\](?!\()",
 )
 def placeholders(text: str, brackets: str, num_placeholders: int) -> bool:
-    """At least so many pairs of square brackets.
+    """At least `num_placeholders` pairs of square brackets.
 
     Fixed, empty brackets, check boxes and links in Markdown are no placeholders.
     """
@@ -188,7 +188,7 @@ def postscript(text: str, postscript_marker: str) -> bool:
 
 @kind("detectable_format:number_bullet_lists")
 def bullet_count(text: str, num_bullets: int) -> bool:
-    """Exactly so many lines begin with a star or a dash."""
+    """Exactly `num_bullets` lines begin with a star or a dash."""
     stars = re.findall(r"^[^\S\n]*+\*[^\*].*$", text, re.MULTILINE)
     dashes = re.findall(r"^[^\S\n]*+-.*$", text, re.MULTILINE)
     return len(stars) + len(dashes) == num_bullets
@@ -203,7 +203,7 @@ def real_bullet_count(text: str, num_bullets: int) -> bool:
 
 @either("detectable_format:constrained_response", 3, 1)
 def constrained(text: str, most: int) -> bool:
-    """One of the three answers occurs; fixed, only one: to give all three is no answer."""
+    """One of the three answers occurs; fixed, exactly one."""
     return 1 <= sum(answer in text for answer in _ANSWERS) <= most
 
 
@@ -212,7 +212,7 @@ _ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 @kind("detectable_format:number_highlighted_sections")
 def highlights(text: str, num_highlights: int) -> bool:
-    """At least so many texts between stars or double stars."""
+    """At least `num_highlights` texts are between stars or double stars."""
     single = re.findall(r"\*[^\n\*]*\*", text)
     double = re.findall(r"\*\*[^\n\*]*\*\*", text)
     found = [*single, *(text.removeprefix("**").removesuffix("**") for text in double)]
@@ -221,14 +221,14 @@ def highlights(text: str, num_highlights: int) -> bool:
 
 @kind("detectable_format:multiple_sections")
 def sections(text: str, section_spliter: str, num_sections: int) -> bool:
-    """At least so many headings: the given word with a number after it."""
+    """At least `num_sections` headings: the given word with a number."""
     word = section_spliter.strip()
     return len(re.findall(rf"{re.escape(word)}\s?\d+", text)) >= num_sections
 
 
 @kind("detectable_format:json_format")
 def json_format(text: str) -> bool:
-    """All of the text, or of a fenced block that is all of it, is JSON."""
+    """The whole text, or the fenced block that is the whole text, is JSON."""
     try:
         json.loads(_unfenced(text))
     except (ValueError, RecursionError):
@@ -251,7 +251,7 @@ def strict_json_format(text: str) -> bool:
 
 @kind("detectable_format:title")
 def title(text: str) -> bool:
-    """A title that isn't blank stands between double angular brackets."""
+    """A title that isn't blank is in double angular brackets."""
     for line in text.split("\n"):
         start, end = line.find("<<"), line.rfind(">>")
         if 0 <= start < end - 2 and line[start : end + 2].lstrip("<").rstrip(">").strip():

@@ -46,21 +46,21 @@ def copies(text: str, prompt_to_repeat: str) -> bool:
 
 @kind("copy:copying_multiple")
 def copies_often(text: str, prompt_to_repeat: str, N: int) -> bool:
-    """The request so many times, divided by six stars."""
+    """The request `N` times, divided by six stars."""
     found = text.split("******")
     return len(found) == N and all(copies(part, prompt_to_repeat) for part in found)
 
 
 @either("new:copy_span_idx", 0, 1)
 def copies_span(text: str, more: int, prompt_to_repeat: str, n_start: int, n_end: int) -> bool:
-    """The letters of the request from index n_start up to n_end; fixed, with it, as asked."""
+    """The letters of the request from index n_start to n_end; fixed, with the letter at n_end."""
     span = prompt_to_repeat[n_start : n_end + more]
     return text.strip().lower() == span.strip().lower()
 
 
 @either("copy:repeat_phrase", str, re.escape)
 def repeats_phrase(text: str, pattern: Callable[[str], str], phrase: str, small_n: int) -> bool:
-    """The phrase so often, each time with one other word.
+    """The phrase `small_n` times, each time with one changed word.
 
     Its ends are regular expressions; fixed, they are texts.
     """
@@ -111,7 +111,7 @@ def lacks_whole_keyword(text: str, keyword: str) -> bool:
 
 @kind("keywords:no_adjacent_consecutive")
 def no_next_letters(text: str) -> bool:
-    """No word begins with the letter after that of the word before."""
+    """No word begins with the letter after the first letter of the word before."""
     letters = [word[0].lower() for word in text.split()]
     return all(len(a) == len(b) == 1 and ord(b) - ord(a) != 1 for a, b in pairwise(letters))
 
@@ -168,7 +168,7 @@ def hyphenated(text: str, split: Split) -> bool:
 
 @fixed("detectable_format:sentence_hyphens")
 def all_hyphenated(text: str) -> bool:
-    """There are as many parts as sentences."""
+    """The numbers of parts and sentences are equal."""
     return text.split("-") == sentences(text.replace("-", " "))
 
 
@@ -180,7 +180,7 @@ def bracketed(text: str) -> bool:
 
 @kind("detectable_format:bigram_wrapping")
 def wrapped_pairs(text: str) -> bool:
-    """Each pair of words is between double angular brackets; a last single one is not read."""
+    """Each pair of words is in double angular brackets; a single last word is not read."""
     found = text.split()
     pairs = zip(found[::2], found[1::2], strict=False)
     return all(first.startswith("<<") and second.endswith(">>") for first, second in pairs)
@@ -220,13 +220,13 @@ def few_small_words(text: str, N: int) -> bool:
 
 @kind("letters:letter_counting")
 def letter_count(text: str, N: int, relation: Relation) -> bool:
-    """So many letters."""
+    """The number of letters is as asked."""
     return compared(len(re.findall("[a-zA-Z]", text)), relation, N)
 
 
 @sentence_kind("count:counting_composition")
 def composition(text: str, split: Split, n_sent: int, n_words: int) -> bool:
-    """Three paragraphs of so many sentences of so many words; marks are words."""
+    """Three paragraphs of `n_sent` sentences of `n_words` words; marks are words."""
     paragraphs = [split(part) for part in re.split(r"\s?\*\*\*\s?", text)]
     return _is_composed(paragraphs, penn_words, n_sent, n_words)
 

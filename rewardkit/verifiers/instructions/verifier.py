@@ -23,17 +23,17 @@ Instruction = tuple[str, Arguments]
 
 @dataclass(frozen=True)
 class Instructions(Verifier):
-    """Right if the text does all that the row's instructions ask; the score is 1 or 0.
+    """Right if the text follows all instructions of the row; the score is 1 or 0.
 
     The instructions are in the columns `instruction_id_list` and `kwargs`, as IFEval has them; else
     the reference is a JSON list of `{"id", "kwargs"}`; where it is blank, they are in the column
     `ground_truth`, as open-instruct has it. `reading="loose"` takes the best of eight variants of
     the text: without its first or last line, without asterisks. `score="share"` pays the share of
-    instructions that are done. `rules="published"` judges as the published checkers do, "fixed"
-    repairs what is known to be wrong with them. `vacuous="unpaid"`, for training, pays nothing for
-    an instruction that an empty text would follow, such as not to use a word: the share is that of
-    the others, and one that is broken counts as not followed. `parts` has each instruction by its
-    number and kind.
+    followed instructions. `rules="published"` judges as the published checkers do, "fixed" repairs
+    their known errors. `vacuous="unpaid"`, for training, pays nothing for an instruction that an
+    empty text would follow, such as not to use a word: the share counts the other instructions, and
+    a broken instruction counts as not followed. `parts` has each instruction by its number and
+    kind.
 
     >>> row = {"instruction_id_list": ["punctuation:no_comma"], "kwargs": [{}]}
     >>> Instructions()("Yes, I can.", Sample("", columns=row)).parts

@@ -208,7 +208,7 @@ _LANGUAGES = (
 )
 
 SHORTEST = 20
-"""A text with so many letters has a language, whatever its probability."""
+"""Letters from which a text has a language, whatever the probability."""
 
 SURE = 0.9
 """The least probability of the language of a shorter text."""

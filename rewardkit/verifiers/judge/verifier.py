@@ -1,8 +1,8 @@
-"""The `judge` verifier: a model on a server says whether an answer is the reference.
+"""The `judge` verifier: a model on a server compares an answer with the reference.
 
-It is shown the question, the reference and the extracted answer, and nothing else that a model
-wrote: each on one line, cut to a length, without what could end its fence. Its replies are kept on
-disk, and it can rescue or confirm what a rule says.
+The judge sees the question, the reference and the extracted answer, and no other text of the
+completion: each on one line, cut to a length, without characters that could end its fence. The
+replies are kept on disk. A judge can rescue or confirm the verdict of a rule.
 """
 
 from __future__ import annotations
@@ -149,14 +149,14 @@ class Undecided(str):
 class Judge(Verifier):
     """Right when a model says that the extracted answer is the same as the reference.
 
-    It is shown the question, the reference and the extracted answer, never the reasoning. `prompt`
-    is the form of the model's input: "chat" for any chat model that replies at once, "json" for one
-    that thinks first, "compass", "xverify" and "general" for CompassVerifier, xVerify and
-    general-verifier. The majority of `votes` counts. An answer that the model also calls the same
-    as an unrelated text is wrong; so is one to which its reply says neither, if it decides others.
-    What the server doesn't answer is unjudged.
+    The model sees the question, the reference and the extracted answer, never the reasoning.
+    `prompt` is the form of the model's input: "chat" for a chat model that replies at once, "json"
+    for a model that thinks first, "compass", "xverify" and "general" for CompassVerifier, xVerify
+    and general-verifier. The majority of `votes` counts. An answer that the model also calls the
+    same as an unrelated text is wrong. An answer to which the reply says neither same nor different
+    is wrong, if the model decides other answers. An answer without a reply is unjudged.
 
-    `timeout` is in seconds for a reply, `budget` for a whole batch; what is not decided by then is
+    `timeout` is in seconds for a reply, `budget` in seconds for a batch; later answers are
     unjudged. Prices are for a million tokens. `audit` is the file of `rewardkit audit --json` with
     this judge's errors. The key is in REWARDKIT_JUDGE_KEY, else in OPENAI_API_KEY.
     """

@@ -35,7 +35,7 @@ def check_types(schemas: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def takes(value: Any, allowed: Sequence[Any], schema: Mapping[str, Any]) -> bool:
-    """Return whether the checker takes a value: by its Python type, and among those allowed."""
+    """Return whether the checker takes a value by its Python type and the allowed values."""
     described = schema["type"]
     kind = _TYPES[described]
     try:

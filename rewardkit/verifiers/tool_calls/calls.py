@@ -141,8 +141,7 @@ def _tagged(
 
 
 def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    """The value that a text has by its argument's type: a string's own, else as JSON or Python
-    states it."""
+    """The value of a text by the argument's type: the text for a string, else JSON or Python."""
     stated_type = schema.get("type")
     kinds = stated_type if isinstance(stated_type, list) else [stated_type]
     if {JSON_TYPES.get(str(kind), kind) for kind in kinds} - {"null"} == {"string"}:
@@ -335,7 +334,7 @@ _QUOTED = re.compile(
 
 
 def calls_in(text: str, columns: Columns) -> list[ToolCall]:
-    """Return the calls of a message's field `tool_calls`, else those in its text.
+    """Return the calls in a message's field `tool_calls`, else the calls in its text.
 
     ValueError or RecursionError if one can't be read.
     """
@@ -386,7 +385,7 @@ def _excerpt(text: str, at: int) -> str:
 
 
 def _unmarked(text: str, columns: Columns) -> list[ToolCall]:
-    """The calls that all of a text, or its code block, is; none if it is anything else.
+    """The calls of a text or a code block that holds calls alone; none for any other text.
 
     ValueError for a call that stands in other text, or that can't be read.
     """
@@ -539,7 +538,7 @@ def functions_in(columns: Columns) -> dict[str, Mapping[str, Any]]:
 
 
 def schemas_of(function: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the schemas of a function's arguments; a table has None for what it lacks."""
+    """Return the schemas of a function's arguments, without the empty columns of a table."""
     schemas = (function.get("parameters") or {}).get("properties") or {}
     return {name: schema for name, schema in schemas.items() if schema is not None}
 
@@ -593,7 +592,7 @@ def _python_tree(text: str, mode: str) -> ast.AST:
 
 
 def pythonic_calls(text: str) -> list[ToolCall]:
-    """Return Python's calls, one, several lines or a list of them. ValueError for anything else."""
+    """Return the calls in Python code: a call a line, or a list. ValueError for any other code."""
     if len(text) > LONGEST_PYTHONIC:
         raise ValueError(f"its calls have more than {LONGEST_PYTHONIC:,} characters")
     module = _python_tree(textwrap.dedent(text).strip(), "exec")

@@ -27,7 +27,7 @@ from rewardkit.verifiers.tool_calls.calls import (
 )
 
 MOST_CALLS = 64
-"""How many calls beyond those that are due are compared."""
+"""Maximum number of calls that are compared beyond the expected calls."""
 
 PARTS = ("name", "arguments", "values")
 
@@ -38,14 +38,15 @@ class ToolCalls(Verifier):
 
     The reference is BFCL's list of possible answers, `{name: {argument: [values allowed]}}`, where
     "" among the values makes the argument optional; or a list of calls `{"name", "arguments"}`,
-    also in OpenAI's form. An empty list allows no call. A list of lists holds steps: the calls of
-    each come after those before. The column `function` or `tools` describes the functions.
+    also in OpenAI's form. An empty list allows no call. A list of lists holds steps: the calls of a
+    step come after the calls of the step before. The column `function` or `tools` describes the
+    functions.
 
-    The calls are the column `tool_calls`, as OpenAI writes them, if a server has read them, else
-    those in the text, as any model of `calls.FORMATS` writes them; one that can't be read is
-    `format`. Numbers are equal by value, texts letter by letter; `strings="loose"` ignores case,
-    white space and marks between words. `rules="bfcl"` judges as bfcl-eval does. `parts` has the
-    shares of names, arguments and values that are right.
+    If a server has read the calls, the calls are in the column `tool_calls`, in OpenAI's form; else
+    the calls are in the text, in the form of any model of `calls.FORMATS`. A call that can't be
+    read is `format`. Numbers are equal by value, texts letter by letter; `strings="loose"` ignores
+    case, white space and marks between words. `rules="bfcl"` judges as bfcl-eval does. `parts` has
+    the shares of right names, arguments and values.
 
     >>> row = {"function": [{"name": "f", "parameters": {"properties": {"n": {}}}}]}
     >>> ToolCalls()("[f(n=4)]", Sample('[{"f": {"n": [3, 4]}}]', columns=row)).correct
