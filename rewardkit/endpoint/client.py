@@ -116,7 +116,9 @@ def _request_error(error: Exception, started: bool) -> RequestError:
         return Unreachable(f"{describe(error)} isn't an address")
     if started:
         return ConnectionLost(f"the connection ended in the middle of the reply: {describe(error)}")
-    return ConnectionLost(f"the connection ended without a reply: {describe(error)}", unused=True)
+    return ConnectionLost(
+        f"the connection ended without a reply: {describe(error)}", is_unused=True
+    )
 
 
 def server_url(address: str) -> URL:
@@ -200,7 +202,7 @@ class Attempts:
     _answers_before: int = 0
     _refusals: int = 0
     _answers_seen: int = 0
-    _reused: bool = False
+    _was_reused: bool = False
 
     async def reply(self, attempt: Callable[[], Awaitable[ServerReply]]) -> ServerReply:
         """The reply of the first successful attempt.
@@ -225,12 +227,12 @@ class Attempts:
 
     async def _wait_after(self, error: RequestError, sent: float) -> bool:
         """Wait before the next attempt; False if there is no next attempt."""
-        if error.refused:
+        if error.is_refusal:
             return self._wait_after_refusal(error, sent)
-        if isinstance(error, ConnectionLost) and error.unused and not self._reused:
-            self._reused = True  # the server closed an idle connection, which is no fault
+        if isinstance(error, ConnectionLost) and error.is_unused and not self._was_reused:
+            self._was_reused = True  # the server closed an idle connection, which is no fault
             return True
-        if not error.transient:
+        if not error.is_transient:
             return False
         now, is_slow = self.gate.now(), isinstance(error, TooSlow)
         self._spent += max(now - sent, self.seconds if is_slow else 0.0)
@@ -392,7 +394,9 @@ class ServerClient:
             if attempts.tries > 1:
                 message = f"{message}; tried {attempts.tries} times"
             nonsense = isinstance(error, BadReply) or (
-                isinstance(error, StatusError) and not error.transient and not error.no_credit
+                isinstance(error, StatusError)
+                and not error.is_transient
+                and not error.has_no_credit
             )
             return ServerReply(Completion("", "error", message=message), is_nonsense=nonsense)
 

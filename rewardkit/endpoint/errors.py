@@ -19,9 +19,9 @@ from rewardkit.text.redaction import redact
 class RequestError(Exception):
     """A request without a completion."""
 
-    transient = True
+    is_transient = True
     """Whether a retry may succeed."""
-    refused = False
+    is_refusal = False
     """Whether the server gets too many requests at once."""
     wait: float | None = None
     """Seconds that the server asks to wait."""
@@ -34,9 +34,9 @@ class Unreachable(RequestError):
 class ConnectionLost(RequestError):
     """The connection ended before the reply was complete."""
 
-    def __init__(self, message: str, *, unused: bool = False) -> None:
+    def __init__(self, message: str, *, is_unused: bool = False) -> None:
         super().__init__(message)
-        self.unused = unused
+        self.is_unused = is_unused
         """Whether the connection ended before the first byte, like a closed idle connection."""
 
 
@@ -47,25 +47,25 @@ class TooSlow(RequestError):
 class TooManyOpenFiles(RequestError):
     """The limit of open files left no room for a connection."""
 
-    refused = True
+    is_refusal = True
 
 
 class Misdirected(RequestError):
     """A malformed address, or a redirection that drops the request or leaves the server."""
 
-    transient = False
+    is_transient = False
 
 
 class BadReply(RequestError):
     """A reply without a readable completion."""
 
-    transient = False
+    is_transient = False
 
 
 class BrokenReply(BadReply):
     """A reply that isn't JSON, is cut off, or names a temporary fault."""
 
-    transient = True
+    is_transient = True
 
 
 _OVERLOADED = (429, 529)
@@ -86,11 +86,11 @@ class StatusError(RequestError):
         self.parameter = _text(error.get("param"))
         self.code = _text(error.get("code"))
         self.wait = retry_after(headers)
-        self.no_credit = status == _PAYMENT_REQUIRED or self.code in _NO_CREDIT
+        self.has_no_credit = status == _PAYMENT_REQUIRED or self.code in _NO_CREDIT
         """Whether the account has no credit, so that no request can succeed."""
         overloaded = status in _OVERLOADED or (status == _UNAVAILABLE and self.wait is not None)
-        self.refused = overloaded and not self.no_credit
-        self.transient = self.refused or status in _TRANSIENT or status >= 500
+        self.is_refusal = overloaded and not self.has_no_credit
+        self.is_transient = self.is_refusal or status in _TRANSIENT or status >= 500
 
 
 def _error_fields(body: bytes) -> Mapping[str, Any]:
@@ -169,7 +169,7 @@ def fatal_error(
         return UsageError(f"--base-url {server} isn't the server's address: {reason}")
     if not isinstance(error, StatusError):
         return None
-    if error.no_credit:
+    if error.has_no_credit:
         return BackendError(
             f"the account at {server} has no credit left ({reason}); add credit, and the same "
             "command resumes"

@@ -35,7 +35,7 @@ class _Round:
     start: float
     answers: int = 0
     tokens: int = 0
-    saturated: bool = True
+    is_saturated: bool = True
     """Whether the number of requests in flight was always at the limit."""
 
 
@@ -66,11 +66,11 @@ class ConcurrencyLimit:
         """Count an answer; `in_flight` includes its request."""
         if self._round is None:
             # the first answers come in a burst, and don't show the throughput
-            self._round = _Round(self.current, now, saturated=False)
+            self._round = _Round(self.current, now, is_saturated=False)
         self._round.answers += 1
         self._round.tokens += tokens
         if in_flight < self.current:
-            self._round.saturated = False
+            self._round.is_saturated = False
         elif not self._hold:
             self._size = min(self.maximum, self._size + self._step())
         if self._round.answers >= self._round.size:
@@ -100,7 +100,7 @@ class ConcurrencyLimit:
 
     def _end_round(self, ended: _Round, now: float) -> None:
         self._hold = max(0, self._hold - 1)
-        if ended.saturated and now > ended.start:
+        if ended.is_saturated and now > ended.start:
             self._compare(ended.tokens / (now - ended.start))
         self._round = _Round(self.current, now)
 

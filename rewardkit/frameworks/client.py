@@ -44,12 +44,12 @@ AGAIN = (408, 429)
 class NoVerdicts(Unavailable):
     """A try gave no verdicts; another try may.
 
-    `answered` is whether the server answered, `retry_after` the seconds that it asks to wait.
+    `has_answer` is whether the server answered, `retry_after` the seconds that it asks to wait.
     """
 
-    def __init__(self, cause: str, *, answered: bool = False, retry_after: float = 0.0) -> None:
+    def __init__(self, cause: str, *, has_answer: bool = False, retry_after: float = 0.0) -> None:
         super().__init__(cause)
-        self.answered = answered
+        self.has_answer = has_answer
         self.retry_after = retry_after
 
 
@@ -150,18 +150,18 @@ class RemoteVerifier(Verifier):
         end = time.monotonic() + (self.max_wall if self._reachable else 0.0)
         pause = FIRST_PAUSE
         while True:
-            answered, wait = False, pause
+            reached, wait = False, pause
             for server in self.servers:
                 try:
                     verdicts = _post_to(client, server, content)
                 except NoVerdicts as error:
                     cause = error
-                    answered, wait = answered or error.answered, max(wait, error.retry_after)
+                    reached, wait = reached or error.has_answer, max(wait, error.retry_after)
                 else:
                     self._reachable = True
                     return verdicts
             if time.monotonic() + wait >= end:
-                self._reachable = answered
+                self._reachable = reached
                 raise Unavailable(f"no server gave verdicts; the last try: {cause}")
             time.sleep(wait * (1 + random.random() / 2))
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -243,7 +243,7 @@ def _post_to(client: Any, server: str, content: bytes) -> list[Verdict]:
     if response.status_code < 500 and response.status_code not in AGAIN:
         raise UsageError(f"the server refused the request: {cause}")
     wait = min(retry_after(response.headers) or 0.0, LONGEST_PAUSE)
-    raise NoVerdicts(cause, answered=True, retry_after=wait)
+    raise NoVerdicts(cause, has_answer=True, retry_after=wait)
 
 
 def _detail(response: Any) -> str:

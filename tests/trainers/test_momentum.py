@@ -16,7 +16,13 @@ from rewardkit.trainers import reward_func
 from rewardkit.trainers.objectives import History, momentum_advantages
 from tests.trainers.forms import letters, some_equal
 from tests.trainers.objectives.test_advantages import std_advantages
-from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, rows, trainer
+from tests.trainers.tiny_training import (
+    GRPOTrainer,
+    MomentumGRPOTrainer,
+    rows,
+    trained,
+    trainer,
+)
 
 pytestmark = pytest.mark.engines
 
@@ -43,21 +49,17 @@ def recording(of: type[GRPOTrainer]) -> type[GRPOTrainer]:
     return Recording
 
 
-def trained(
+def train(
     checkpoint: Path,
     output: Path,
     of: type[GRPOTrainer],
     *,
     reward: Any = letters,
     settings: Mapping[str, Any] = STEPS,
-    resume: Path | None = None,
     **more: Any,
 ) -> GRPOTrainer:
-    built = trainer(
-        checkpoint, output, reward_func(reward), of=recording(of), settings=settings, **more
-    )
-    built.train(resume_from_checkpoint=None if resume is None else str(resume))
-    return built
+    more |= {"of": recording(of), "settings": settings}
+    return trained(checkpoint, output, reward_func(reward), **more)
 
 
 def weights(of: GRPOTrainer) -> list[torch.Tensor]:
@@ -71,12 +73,12 @@ def same(one: GRPOTrainer, other: GRPOTrainer) -> bool:
 def test_momentum_0_is_trls_own_trainer_bit_for_bit(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stock = trained(tiny_checkpoint, tmp_path, GRPOTrainer)
-    plain = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
+    stock = train(tiny_checkpoint, tmp_path, GRPOTrainer)
+    plain = train(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
     assert len(plain.batches) == 4
     assert same(plain, stock)
     monkeypatch.setattr(MomentumGRPOTrainer, "_overrides", lambda self: True)
-    ours = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
+    ours = train(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0)
     batches = zip(plain.batches, ours.batches, stock.batches, strict=True)
     for (_, got), (_, computed), (_, expected) in batches:
         assert torch.equal(got, expected)
@@ -85,7 +87,7 @@ def test_momentum_0_is_trls_own_trainer_bit_for_bit(
 
 def test_advantages_blend_the_steps_before(tiny_checkpoint: Path, tmp_path: Path) -> None:
     schedule: dict[str, Any] = {"m0": 0.1, "increment": 0.05, "m_max": 0.2}
-    ours = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, **schedule)
+    ours = train(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, **schedule)
     history: History | None = None
     for momentum, (rewards, got) in zip((0.1, 0.15, 0.2, 0.2), ours.batches, strict=True):
         expected, history = momentum_advantages(rewards, 4, history=history, momentum=momentum)
@@ -99,7 +101,7 @@ def test_advantages_blend_the_steps_before(tiny_checkpoint: Path, tmp_path: Path
 
 
 def test_eps_reaches_the_advantages(tiny_checkpoint: Path, tmp_path: Path) -> None:
-    ours = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0, eps=0.5)
+    ours = train(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m_max=0.0, eps=0.5)
     for rewards, got in ours.batches:
         assert torch.allclose(got, std_advantages(rewards, 4, eps=0.5), rtol=0, atol=1e-7)
 
@@ -110,7 +112,7 @@ def test_a_resumed_training_is_one_that_never_stopped(
     settings = {**STEPS, "save_strategy": "steps", "save_steps": 2}
     data = concatenate_datasets([rows(), rows()])  # one epoch: transformers redraws between two
     run = functools.partial(
-        trained, tiny_checkpoint, of=MomentumGRPOTrainer, settings=settings, data=data, m0=0.1
+        train, tiny_checkpoint, of=MomentumGRPOTrainer, settings=settings, data=data, m0=0.1
     )
     whole = run(tmp_path / "whole")
     checkpoint = tmp_path / "whole" / "checkpoint-2"
@@ -127,8 +129,8 @@ def test_a_checkpoint_of_another_trainer_starts_a_new_history(
     tiny_checkpoint: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = {**STEPS, "save_strategy": "steps", "save_steps": 2}
-    trained(tiny_checkpoint, tmp_path, GRPOTrainer, settings=settings)
-    resumed = trained(
+    train(tiny_checkpoint, tmp_path, GRPOTrainer, settings=settings)
+    resumed = train(
         tiny_checkpoint, tmp_path / "on", MomentumGRPOTrainer, resume=tmp_path / "checkpoint-2"
     )
     assert resumed._steps == 2
@@ -139,7 +141,7 @@ def test_groups_without_signal_are_masked_counted_and_logged(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
     data = rows(answer=["graded", "equal", "graded", "equal"])
-    ours = trained(
+    ours = train(
         tiny_checkpoint, tmp_path, MomentumGRPOTrainer, reward=some_equal, m0=0.2, data=data
     )
     silent = 0
@@ -154,7 +156,7 @@ def test_groups_without_signal_are_masked_counted_and_logged(
 
 def test_a_group_that_nobody_can_judge_is_left_out(tiny_checkpoint: Path, tmp_path: Path) -> None:
     data = rows(answer=["72", None, "72", None])
-    ours = trained(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m0=0.2, data=data)
+    ours = train(tiny_checkpoint, tmp_path, MomentumGRPOTrainer, m0=0.2, data=data)
     history: History | None = None
     unjudged = 0
     for rewards, got in ours.batches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rewardkit.errors import UsageError
 from rewardkit.harness.results.rollouts import COMPLETIONS, RolloutRow, read_groups
 from rewardkit.trainers import TrainingResult, reward_func, train
 from tests.trainers.forms import letters
-from tests.trainers.tiny_training import MomentumGRPOTrainer, RecipeGRPOTrainer, trainer
+from tests.trainers.tiny_training import MomentumGRPOTrainer, RecipeGRPOTrainer, trained, trainer
 
 pytestmark = pytest.mark.engines
 
@@ -30,24 +30,6 @@ def kept(folder: Path) -> dict[int, list[RolloutRow]]:
 KEEPING = {"log_completions": True, "num_completions_to_print": 0}
 
 
-def trained(
-    checkpoint: Path,
-    output: Path,
-    rewards: Any,
-    *,
-    settings: Mapping[str, Any] = {},
-    **more: Any,
-) -> tuple[Any, dict[int, list[RolloutRow]]]:
-    built = trainer(
-        *(checkpoint, output, rewards),
-        of=RecipeGRPOTrainer,
-        settings={**KEEPING, **settings},
-        **more,
-    )
-    built.train()
-    return built, kept(output)
-
-
 def first(completions: Sequence[str], **_: object) -> list[float]:
     return [float(len(text) % 2) for text in completions]
 
@@ -55,16 +37,17 @@ def first(completions: Sequence[str], **_: object) -> list[float]:
 def test_gates_weights_by_step_and_no_baseline_decide_the_advantages(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    _, batches = trained(
+    trained(
         tiny_checkpoint,
         tmp_path,
         [first, reward_func(letters)],
-        settings={"scale_rewards": "none", "reward_weights": [1.0, 3.0]},
+        of=RecipeGRPOTrainer,
+        settings={**KEEPING, "scale_rewards": "none", "reward_weights": [1.0, 3.0]},
         gates={"letters": {"first": 1.0}},
         weights={"first": [[0, 1.0], [1, 0.5]]},
         baseline="none",
     )
-    gated = 0
+    batches, gated = kept(tmp_path), 0
     for step, weight in enumerate((1.0, 0.5), 1):
         for row in batches[step]:
             passed, score = row.rewards["first"], row.rewards["letters"]

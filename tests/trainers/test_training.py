@@ -11,7 +11,7 @@ import pytest
 from rewardkit.records import Failure
 from rewardkit.trainers import reward_func
 from tests.trainers.forms import FORMS, HOSTILE, hangs
-from tests.trainers.tiny_training import trainer
+from tests.trainers.tiny_training import trained
 
 pytestmark = pytest.mark.engines
 
@@ -24,10 +24,9 @@ def test_every_form_of_reward_trains_at_once(tiny_checkpoint: Path, tmp_path: Pa
     functions = [reward_func(form) for form in FORMS]
     names = [function.__name__ for function in functions]
     assert len(set(names)) == len(FORMS) >= 11
-    built = trainer(
+    built = trained(
         tiny_checkpoint, tmp_path, [*functions, plain_trl], settings={"log_completions": True}
     )
-    built.train()
     assert built.state.global_step == 2
     logged = [entry for entry in built.state.log_history if "reward" in entry]
     for entry in logged:
@@ -55,14 +54,13 @@ def hostile_rollouts(prompts: list[str], trainer: Any) -> dict[str, Any]:
 def test_a_hostile_completion_in_every_batch_is_ended_by_its_deadline(
     tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    built = trainer(
+    built = trained(
         tiny_checkpoint,
         tmp_path,
         [reward_func("math", timeout=0.5), reward_func(hangs, timeout=0.5)],
         settings={"max_steps": 3, "max_completion_length": 32},
         rollout_func=hostile_rollouts,
     )
-    built.train()
     assert built.state.global_step == 3
     for entry in built.state.log_history[:3]:
         assert entry["rewards/math/mean"] == pytest.approx(0.25)

@@ -17,7 +17,7 @@ with warnings.catch_warnings():
 
     from rewardkit.trainers.recipe_trainer import MomentumGRPOTrainer, RecipeGRPOTrainer
 
-__all__ = ["GRPOTrainer", "MomentumGRPOTrainer", "RecipeGRPOTrainer", "rows", "trainer"]
+__all__ = ["GRPOTrainer", "MomentumGRPOTrainer", "RecipeGRPOTrainer", "rows", "trained", "trainer"]
 
 QUESTIONS = ("How many clips?", "How many bolts?", "How many miles?", "What is half of 48?")
 
@@ -68,3 +68,12 @@ def trainer(
         processing_class=tokenizer,
         **more,
     )
+
+
+def trained(
+    checkpoint: Path, output: Path, rewards: Any, *, resume: Path | None = None, **more: Any
+) -> GRPOTrainer:
+    """A trainer that has trained, from the checkpoint `resume` if there is one."""
+    built = trainer(checkpoint, output, rewards, **more)
+    built.train(resume_from_checkpoint=None if resume is None else str(resume))
+    return built

@@ -26,7 +26,7 @@ from tests.trainers.tiny_training import (
     MomentumGRPOTrainer,
     RecipeGRPOTrainer,
     rows,
-    trainer,
+    trained,
 )
 
 SIX_EACH = {"per_device_train_batch_size": 6, "ddp_backend": "gloo"}
@@ -34,7 +34,7 @@ SIX_EACH = {"per_device_train_batch_size": 6, "ddp_backend": "gloo"}
 
 def train_with_momentum(checkpoint: Path, output: Path) -> None:
     """Train two steps of three groups of four; write each process's rewards and advantages."""
-    built = trainer(
+    built = trained(
         checkpoint,
         output,
         reward_func(letters),
@@ -44,7 +44,6 @@ def train_with_momentum(checkpoint: Path, output: Path) -> None:
         m0=0.1,
         increment=0.0,
     )
-    built.train()
     batches = [
         {"rewards": rewards.tolist(), "advantages": advantages.tolist()}
         for rewards, advantages in built.batches
@@ -55,7 +54,7 @@ def train_with_momentum(checkpoint: Path, output: Path) -> None:
 
 def train_without_silent_groups(checkpoint: Path, output: Path) -> None:
     """Train a step of three groups, one of them unjudged; write how each process weighs its own."""
-    built = trainer(
+    built = trained(
         checkpoint,
         output,
         reward_func(letters),
@@ -64,7 +63,6 @@ def train_without_silent_groups(checkpoint: Path, output: Path) -> None:
         settings={**SIX_EACH, "max_steps": 1, "loss_type": "grpo"},
         skip_silent_groups=True,
     )
-    built.train()
     (batch,) = built._buffered_inputs
     record = {
         "kept": int(batch["kept"].sum()),
@@ -86,10 +84,9 @@ def train_evaluated(checkpoint: Path, output: Path, data: str) -> None:
         "save_strategy": "steps",
         "save_steps": 1,
     }
-    built = trainer(
+    built = trained(
         checkpoint, output, reward_func(letters), settings=settings, callbacks=[callback]
     )
-    built.train()
     state = built.state
     best = f"best {state.best_global_step} {state.best_metric} {state.best_model_checkpoint}"
     (output / f"best-{built.accelerator.process_index}.txt").write_text(best)

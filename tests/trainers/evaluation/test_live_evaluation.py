@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from tests.trainers.evaluated import (
     task,
 )
 from tests.trainers.forms import letters
-from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trainer
+from tests.trainers.tiny_training import GRPOTrainer, MomentumGRPOTrainer, trained, trainer
 
 pytestmark = pytest.mark.engines
 
@@ -37,27 +37,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "drawn": {"num_samples": 3, "temperature": 1.0, "top_p": 0.9, "top_k": 50, "seed": 5},
     "stopped, plain": {"stop": ("r", "th"), "chat_template": False, "max_tokens": 20},
 }
-
-
-def train(
-    checkpoint: Path,
-    output: Path,
-    callbacks: Sequence[EvaluationCallback],
-    *,
-    of: type[GRPOTrainer] = GRPOTrainer,
-    settings: Mapping[str, Any] | None = None,
-    resume: Path | None = None,
-) -> GRPOTrainer:
-    built = trainer(
-        checkpoint,
-        output,
-        reward_func(letters),
-        of=of,
-        settings=settings,
-        callbacks=list(callbacks),
-    )
-    built.train(resume_from_checkpoint=None if resume is None else str(resume))
-    return built
 
 
 def evaluate_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +55,8 @@ def test_the_live_model_answers_as_its_saved_checkpoint_does(
 ) -> None:
     tasks = [task(Says()), task(Says(), "says_too")]
     callback = EvaluationCallback(tasks, every=1, data=data(tmp_path), **options)
-    train(tiny_checkpoint, tmp_path / "out", [callback], of=of, settings=SAVING)
+    more: dict[str, Any] = {"callbacks": [callback], "of": of, "settings": SAVING}
+    trained(tiny_checkpoint, tmp_path / "out", reward_func(letters), **more)
     said = answers_as_saved(tasks, tiny_checkpoint, tmp_path, **evaluate_options(options))
     assert len(said[2]) == 10 * options.get("num_samples", 1)
     live = tmp_path / "out/evaluation/step-000002"
@@ -111,11 +91,15 @@ def test_prompts_and_ends_are_those_of_the_trainer_s_tokenizer(
 def test_the_training_is_bit_for_bit_one_without_it(
     settings: dict[str, Any], tiny_checkpoint: Path, tmp_path: Path
 ) -> None:
-    plain = train(tiny_checkpoint, tmp_path / "plain", [], settings=settings)
+    plain = trained(tiny_checkpoint, tmp_path / "plain", reward_func(letters), settings=settings)
     callback = EvaluationCallback(
         task(SaysAtRandom()), every=1, data=data(tmp_path), num_samples=2, temperature=0.7
     )
-    watched = train(tiny_checkpoint, tmp_path / "watched", [callback], settings=settings)
+    watched = trained(
+        *(tiny_checkpoint, tmp_path / "watched", reward_func(letters)),
+        callbacks=[callback],
+        settings=settings,
+    )
     for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
         assert torch.equal(one, other)
     rewards = [
