@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ CLOSINGS = ["| true", ">&-", "2>&- | true", "<&-", "<&- >&-", ">/dev/full"]
 @pytest.mark.parametrize("closing", CLOSINGS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_closed_stream_gives_no_traceback(tmp_path: Path, command: str, closing: str) -> None:
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    write_rows(tmp_path / "rows.jsonl", ROWS)
     end = subprocess.run(
         ["sh", "-c", f"{PROGRAM} {command} {closing}"],
         cwd=tmp_path,

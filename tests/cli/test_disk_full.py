@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import resource
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import rewardkit
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ ROWS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Completions, and a finished run over them."""
     folder = tmp_path_factory.mktemp("full")
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    write_rows(folder / "rows.jsonl", ROWS)
     with contextlib.chdir(folder):
         assert rewardkit(*EVAL, "-o", "run").status == 0
     return folder

@@ -15,6 +15,7 @@ from rewardkit import Sample, hookimpl, registry
 from rewardkit.registry import Plugin
 from rewardkit.server.live_pages import create_view
 from tests.support.commands import Result, rewardkit, run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 def test_the_first_error_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"question": f"q{n}", "answer": "#### 1", "completion": "#### 1"} for n in range(6)]
     data, replies = tmp_path / "data.jsonl", tmp_path / "few.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(data, rows)
     replies.write_text("".join(json.dumps({**rows[n], "id": n}) + "\n" for n in range(2)))
     command = ["eval", "--task", "gsm8k", "--data", data, "--model", replies]
     command += ["--backend", "replay", "--quiet", "-o", tmp_path / "run"]
@@ -38,8 +39,7 @@ def test_the_first_error_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture
 def evaluated(folder: Path, url: str) -> Result:
     """Evaluate three problems on a server, as view shows it afterwards."""
     rows = [{"question": f"q{n}", "answer": "#### 1"} for n in range(3)]
-    data = folder / "data.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = write_rows(folder / "data.jsonl", rows)
     command = ["eval", "--task", "gsm8k", "--data", data, "--model", "m", "--backend", "openai"]
     command += ["--backend-arg", "max_retries=1", "--quiet", "-o", folder / "run"]
     return rewardkit(*command, "--base-url", url)
@@ -90,7 +90,7 @@ def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     file = tmp_path / "rows.jsonl"
     pairs = [("it is 4", "4"), ("it is 5", "4"), ("it is 4", "4"), ("it is 4", "")]
     rows = ({"completion": text, "reference": reference} for text, reference in pairs)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     return lambda *arguments: rewardkit("score", str(file), "--verifier", *arguments)
 
 

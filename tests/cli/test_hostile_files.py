@@ -20,6 +20,7 @@ from tests.support.damaged_files import (
     SWEEP_FILES,
     USER_FILES,
 )
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +35,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"question": f"q{i}", "answer": f"#### {i}", "completion": f"#### {i}", "id": f"{i}"}
         for i in range(4)
     ]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(folder / "rows.jsonl", rows)
     assert run_command(*eval_command(folder), "-o", folder / "run") == 0
     return folder
 

@@ -18,6 +18,7 @@ from rewardkit.text.printable import get_logger, printable
 from rewardkit.trainers.training.training_plan import WarningReporter
 from tests.harness.engines.openai_server import running_server, status
 from tests.support.commands import rewardkit as run
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +47,7 @@ def rows(tmp_path: Path) -> Path:
     file = tmp_path / f"rows{CONTROLS}.jsonl"
     row = {"question": HOSTILE, "answer": f"{HOSTILE} #### 1", "level": HOSTILE}
     rows = [{**row, "id": f"{HOSTILE}{i}", "completion": f"{HOSTILE} #### {i}"} for i in range(3)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     return file
 
 

@@ -20,6 +20,7 @@ from rewardkit.judging import close_pools
 from rewardkit.verifiers.judge.verifier import UNRELATED
 from tests.support.commands import rewardkit, run_command
 from tests.support.judge_server import JudgeServer, judging_server
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +54,7 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {"id": str(n), "question": f"Q{n}?", "reference": reference, "completion": reply}
         for n, (reference, reply, _) in enumerate(REPLIES)
     ]
-    Path("f.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(Path("f.jsonl"), rows)
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_an_evaluation_rescues_as_a_scoring_does(server: JudgeServer) -> None:
 
 def test_a_task_s_verifier_is_rescued(server: JudgeServer) -> None:
     data = [{"question": f"Q{n}?", "answer": f"#### {r}"} for n, (r, _, _) in enumerate(REPLIES)]
-    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data))
+    write_rows(Path("data.jsonl"), data)
     command = ("eval", "--task", "gsm8k", "--data", "data.jsonl", "--backend", "replay")
     more = ("--model", "f.jsonl", "--rescue", "judge", *judging(server), "--quiet", "-o", "run")
     assert run_command(*command, *more) == 0

@@ -13,6 +13,7 @@ import pytest
 
 from rewardkit.harness.results.data_files import read_problems
 from tests.support.commands import rewardkit, run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ def score(*arguments: str) -> tuple[int, str, str]:
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return str(path)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.harness.engines.openai_server import OpenAIServer, running_server, status
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +33,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
 def eval_arguments(server: OpenAIServer, folder: Path) -> list[object]:
     data = folder / "data.jsonl"
     rows = [{"question": question, "answer": "#### 1"} for question in "ab"]
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(data, rows)
     (folder / "prompt.jinja").write_text("{{ question }}")
     url = server.url.replace("://", f"://user:{IN_URL}@")
     return [

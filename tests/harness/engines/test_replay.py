@@ -13,12 +13,13 @@ from rewardkit.harness.results.completion_row import read_samples
 from rewardkit.records import Completion, Sampling
 from tests.harness.engines.sample_requests import complete, requests
 from tests.support.commands import rewardkit
+from tests.support.rows import write_rows
 
 QUESTIONS = ("a", "b")
 
 
 def replay(path: Path, rows: list[Mapping[str, object]]) -> dict[str, Completion]:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_rows(path, rows)
     backend = ReplayBackend(str(path), EngineOptions())
     backend.start(4, 0)
     return complete(backend, requests(backend, questions=QUESTIONS, samples=2), Sampling())
@@ -135,8 +136,7 @@ IN_FULL: dict[str, tuple[list[Mapping[str, object]], int, str]] = {
 @pytest.mark.parametrize("kind", IN_FULL)
 def test_all_completions_are_read_or_the_evaluation_is_refused(kind: str, tmp_path: Path) -> None:
     rows, samples, message = IN_FULL[kind]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_rows(tmp_path / "rows.jsonl", rows)
     backend = ReplayBackend(str(path), EngineOptions())
     if message:
         with pytest.raises(DataError, match=message):
@@ -150,7 +150,7 @@ def test_all_completions_are_read_or_the_evaluation_is_refused(kind: str, tmp_pa
 def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path) -> None:
     data, replies = tmp_path / "data.jsonl", tmp_path / "replies.jsonl"
     data.write_text(json.dumps({"question": "2 + 2?", "answer": "4", "id": "p"}))
-    replies.write_text("".join(json.dumps(row) + "\n" for row in rows_of("p", "p", "q")))
+    write_rows(replies, rows_of("p", "p", "q"))
     command = (
         *("eval", "--data", str(data), "--verifier", "math", "--backend", "replay"),
         *("--model", str(replies)),
@@ -167,16 +167,14 @@ def test_an_evaluation_refuses_a_part_and_names_ids_of_no_problem(tmp_path: Path
 @pytest.mark.slow
 def test_a_run_that_is_replayed_or_judged_again_ends_as_before(tmp_path: Path) -> None:
     rows = [{"id": str(number), "question": "q", "answer": "#### 4"} for number in range(5)]
-    data = tmp_path / "data.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = write_rows(tmp_path / "data.jsonl", rows)
     replies: list[dict[str, object]] = [
         {"id": "0", "completion": "#### 4"},
         {"id": "1", "completion": "", "finish_reason": "length"},
         {"id": "2", "completion": "", "reasoning": "hm"},
         {"id": "3", "completion": "", "finish_reason": "error"},
     ]  # and none for the problem 4
-    given = tmp_path / "replies.jsonl"
-    given.write_text("".join(json.dumps(row) + "\n" for row in replies))
+    given = write_rows(tmp_path / "replies.jsonl", replies)
     run, replayed, again = (tmp_path / name for name in ("run", "replayed", "again"))
     options = ("--task", "gsm8k", "--data", data, "--backend", "replay", "--max-errors", 1)
     assert rewardkit("eval", *options, "--model", given, "-o", run).status == 0

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import run_command
 from tests.support.judge_server import judging_server
+from tests.support.rows import write_rows
 from tests.support.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -47,7 +48,7 @@ def test_a_tiny_model_judges(
         for word in ("one", "two", "three", "six")
     ]
     file, run = tmp_path / "f.jsonl", tmp_path / "run"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     with judging_server(say) as server:
         judge = ("--rescue", "judge", "--verifier-arg", "judge.model=tiny", "--verifier-arg")
         more = (f"judge.base_url={server.url}", "--max-errors", 1, "--quiet", "-o", run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rewardkit.harness.prompts.wording import EXAMPLES
 from rewardkit.plugin import TaskWording
 from rewardkit.records import Sample, Verdict
 from rewardkit.registry import installed
+from tests.support.rows import write_rows
 
 TASKS = ("aqua", "game24", "gsm8k", "math500", "motion")
 
@@ -110,7 +110,7 @@ def test_wrong_solutions_are_left_out(tmp_path: Path) -> None:
         {"problem": "1 + 1?", "solution": r"It is \boxed{2}.", "answer": "2"},
         {"problem": "1 + 2?", "solution": "A figure.", "answer": ""},
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     samples = task.load(data=str(file), split=None, seed=0)
     solutions = solve_samples(task, resolve_prompt(task), samples, long=0, seed=0)
     assert solutions[0]

@@ -32,6 +32,7 @@ from rewardkit.protocols import Message, Task
 from rewardkit.records import Failure
 from rewardkit.registry import installed
 from rewardkit.verifiers.gsm8k import Gsm8k
+from tests.support.rows import write_rows
 
 GSM8K, MATH500 = map(installed().task, ("gsm8k", "math500"))
 DOCS = Path(__file__).parents[3] / "docs" / "guides" / "prompts.md"
@@ -61,7 +62,7 @@ def gsm8k_rows(tmp_path: Path, count: int, start: int = 0) -> str:
         {"question": f"What is {i} + {i}?", "answer": f"It is.\n#### {2 * i}", "id": f"r{i}"}
         for i in range(start, start + count)
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(file, rows)
     return str(file)
 
 
@@ -257,7 +258,7 @@ class TestDrawnExamples:
         data = Path(gsm8k_rows(tmp_path, 4))
         rows = [json.loads(line) for line in data.read_text().splitlines()]
         bare = [{"question": row["question"], "answer": row["answer"]} for row in rows]
-        data.write_text("".join(json.dumps(row) + "\n" for row in bare))
+        write_rows(data, bare)
         template = self.drawn(str(data), 4)
         for place in range(4):
             row = {"question": f"Another, {place}?", "answer": "#### 1"}
@@ -364,7 +365,7 @@ def test_examples_come_from_the_problems_own_group(tmp_path: Path) -> None:
         for kind in ("law", "math")
         for number in range(3)
     ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "rows.jsonl", rows)
     task = rewardkit.load_task("mmlu_pro")
     drawn = EvalOptions(num_fewshot=2, fewshot_data=str(tmp_path / "rows.jsonl"))
     template = resolve_prompt(task, "few_shot", drawn)

@@ -17,6 +17,7 @@ import pytest
 
 from rewardkit.records import Sampling
 from tests.support.commands import rewardkit
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.engines
 
@@ -30,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"question": f"She sold {i} clips. How many in all?", "answer": f"So\n#### {i}"}
         for i in range(ROWS)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(path, rows)
     return path
 
 

@@ -33,6 +33,7 @@ from rewardkit.plugin import Sample, hookimpl
 from rewardkit.protocols import answer_forms
 from rewardkit.registry import resolve
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -47,16 +48,12 @@ REPLIES = [r"<answer>\boxed{0.75}</answer>", "<answer>Oslo</answer>", "<answer>x
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    lines(Path("rows.jsonl"), ROWS)
-    lines(
+    write_rows(Path("rows.jsonl"), ROWS)
+    write_rows(
         Path("replies.jsonl"),
         [{"id": str(number), "completion": reply} for number, reply in enumerate(REPLIES)],
     )
     return tmp_path
-
-
-def lines(path: Path, rows: list[Any]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def evaluated(**options: Any) -> Any:
@@ -68,7 +65,7 @@ def evaluated(**options: Any) -> Any:
 def test_rows_are_evaluated_by_one_command(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines(folder / "rows.jsonl", ROWS[:2])
+    write_rows(folder / "rows.jsonl", ROWS[:2])
     arguments = ["--data", "rows.jsonl", "--question-field", "q", "--reference-field", "a"]
     arguments += ["--verifier", "exact", "--verifier-arg", "ignore_case=true"]
     arguments += ["--model", "replies.jsonl", "--backend", "replay", "-o", "run", "--json"]
@@ -78,7 +75,7 @@ def test_rows_are_evaluated_by_one_command(
 
 
 def test_python_takes_paths_wherever_it_takes_names_of_files(folder: Path) -> None:
-    lines(folder / "rows.jsonl", ROWS[:1])
+    write_rows(folder / "rows.jsonl", ROWS[:1])
     (folder / "asks.jinja").write_text("{{ question }}")
     (folder / "own.toml").write_text(
         '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\nreference = "a"\n'
@@ -102,8 +99,8 @@ def test_each_row_names_its_verifier_and_the_run_is_scored_again(folder: Path) -
 
 def test_parameters_of_a_mixed_set_name_their_verifier(folder: Path) -> None:
     replies = [{"id": "1", "completion": "<answer>OSLO</answer>"}]
-    lines(folder / "rows.jsonl", [{**ROWS[1], "id": "1", "reference": "Oslo"}])
-    lines(folder / "replies.jsonl", replies)
+    write_rows(folder / "rows.jsonl", [{**ROWS[1], "id": "1", "reference": "Oslo"}])
+    write_rows(folder / "replies.jsonl", replies)
     options: dict[str, Any] = {"verifier_field": "kind", "reference_field": "a"}
     for value in (True, False):
         arguments = {"exact.ignore_case": value}
@@ -112,7 +109,7 @@ def test_parameters_of_a_mixed_set_name_their_verifier(folder: Path) -> None:
         assert summary.tasks["rows"].metrics["accuracy"].value == value
         again = score(plan_scoring([Path(run)]), Reporter())
         assert again.agreement.differing == 0
-        lines(folder / "judged.jsonl", [{**ROWS[1], "reference": "Oslo", **replies[0]}])
+        write_rows(folder / "judged.jsonl", [{**ROWS[1], "reference": "Oslo", **replies[0]}])
         typed = ["--verifier-field", "kind", "--verifier-arg", f"exact.ignore_case={value}".lower()]
         out = f"scored-{value}"
         assert run_command("score", "judged.jsonl", *typed, "-o", out, "--quiet") == 0
@@ -143,7 +140,7 @@ def test_a_column_that_rows_lack_is_named_with_the_option(
 
 
 def test_a_row_without_a_reference_needs_a_verifier_that_reads_none(folder: Path) -> None:
-    lines(folder / "rows.jsonl", [{"q": "Think."}] * 1)
+    write_rows(folder / "rows.jsonl", [{"q": "Think."}] * 1)
     summary = evaluated(verifier="r1_zero_format", output_dir="run")
     assert summary.tasks["rows"].metrics["accuracy"].value == 0.0
     with pytest.raises(DataError, match="row 1 .* has no reference in .*--reference-field"):
@@ -201,7 +198,7 @@ def test_a_plugins_verifier_says_which_answer_forms_it_reads(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, ends=ends)
-    lines(folder / "rows.jsonl", ROWS[:2])
+    write_rows(folder / "rows.jsonl", ROWS[:2])
     (folder / "line.jinja").write_text('+++\nreading = "line"\n+++\n{{ question }} Answer:')
     for parameters in ("", "parameters = {ignore_case = true}\n"):
         (folder / "own.toml").write_text(
@@ -242,8 +239,8 @@ def test_forms_that_are_no_tuple_of_names_are_an_error(
 
 def test_multiple_choice_shows_the_options_of_its_field(folder: Path) -> None:
     rows = [{"id": "0", "q": "Which rusts?", "a": "B", "options": ["gold", "iron"]}]
-    lines(folder / "rows.jsonl", [*rows, {**rows[0], "id": "1", "a": "A"}])
-    lines(
+    write_rows(folder / "rows.jsonl", [*rows, {**rows[0], "id": "1", "a": "A"}])
+    write_rows(
         folder / "replies.jsonl",
         [{"id": i, "completion": "<answer>B</answer>"} for i in ("0", "1")],
     )
@@ -257,7 +254,7 @@ def test_multiple_choice_shows_the_options_of_its_field(folder: Path) -> None:
 
 
 def test_the_options_may_have_a_column_each(folder: Path) -> None:
-    lines(folder / "rows.jsonl", [{"q": "Which rusts?", "a": "B", "x": "gold", "y": "iron"}])
+    write_rows(folder / "rows.jsonl", [{"q": "Which rusts?", "a": "B", "x": "gold", "y": "iron"}])
     arguments = ["--data", "rows.jsonl", "--question-field", "q", "--reference-field", "a"]
     arguments += ["--verifier", "choice", "--choices-field", "x", "--choices-field", "y"]
     arguments += ["--model", "replies.jsonl", "--backend", "replay", "-o", "run"]
@@ -295,7 +292,7 @@ def test_parameters_of_the_task_are_set_and_used_again_to_score_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, {"long": LongTask})
-    lines(folder / "replies.jsonl", [{"id": "0", "completion": "longer"}])
+    write_rows(folder / "replies.jsonl", [{"id": "0", "completion": "longer"}])
     for least, share in ((6, 1.0), (7, 0.0)):
         run = folder / f"run{least}"
         replayed: dict[str, Any] = {"backend": "replay", "output_dir": str(run)}
@@ -439,9 +436,9 @@ def test_the_summary_and_a_sweep_say_what_the_task_sets(
 ) -> None:
     columns = '[columns]\nquestion = "q"\nreference = "a"\n'
     (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\ntop_p = 1.0\n" + columns)
-    lines(folder / "rows.jsonl", ROWS[:2])
+    write_rows(folder / "rows.jsonl", ROWS[:2])
     rows = [{"id": str(number), "completion": "x"} for number in range(2) for _ in range(4)]
-    lines(folder / "replies.jsonl", rows)
+    write_rows(folder / "replies.jsonl", rows)
     command = ["--task", "sampled.toml", "--model", "replies.jsonl", "--backend", "replay"]
     assert run_command("eval", *command, "-o", "run", "--quiet") == 0
     assert "set by the task: --num-samples 4 --temperature 0.6\n" in capsys.readouterr().out
@@ -452,7 +449,7 @@ def test_the_summary_and_a_sweep_say_what_the_task_sets(
 
 
 def test_equal_answers_vote_together(folder: Path) -> None:
-    lines(folder / "rows.jsonl", [{"question": "1/2?", "answer": "1/2"}])
+    write_rows(folder / "rows.jsonl", [{"question": "1/2?", "answer": "1/2"}])
     (folder / "voted.toml").write_text('[data]\nfile = "rows.jsonl"\n[verifier]\nname = "math"\n')
     same = same_to(rewardkit.load_task("voted.toml"))
     assert list(same([("0.5", "\\frac12"), ("0.5", "2")])) == [True, False]
@@ -493,14 +490,14 @@ def test_examples_that_a_set_lacks_are_an_error_before_the_model_loads(
     arguments = ["--model", "nowhere", "--backend", "transformers", "--prompt", "direct,few_shot"]
     assert run_command("eval", *own_set, *arguments) == 2
     assert "'few_shot' shows examples, and task 'rows' has none" in capsys.readouterr().err
-    lines(folder / "replies.jsonl", [{"id": "0", "completion": "x"}])
-    lines(folder / "rows.jsonl", ROWS[:1])
+    write_rows(folder / "replies.jsonl", [{"id": "0", "completion": "x"}])
+    write_rows(folder / "rows.jsonl", ROWS[:1])
     arguments = ["--model", "replies.jsonl", "--backend", "replay", "--prompt", "few_shot"]
     assert run_command("eval", *own_set, *arguments, "--num-fewshot", "0", "-o", "run") == 0
 
 
 def test_the_command_line_overrides_a_task_with_a_default_that_is_typed(folder: Path) -> None:
-    lines(folder / "rows.jsonl", [{"question": "Capital of Norway?", "answer": "Oslo"}])
+    write_rows(folder / "rows.jsonl", [{"question": "Capital of Norway?", "answer": "Oslo"}])
     (folder / "sampled.toml").write_text(SAMPLED + "temperature = 0.6\n")
     arguments = ["--task", "sampled.toml", "--model", "replies.jsonl", "--backend", "replay"]
     arguments += ["-n", "1", "--temperature", "0", "-o", "run", "--quiet"]
@@ -512,7 +509,7 @@ def test_the_command_line_overrides_a_task_with_a_default_that_is_typed(folder: 
 def test_score_takes_rows_that_name_their_verifier_and_need_no_reference(folder: Path) -> None:
     rows = [{**row, "completion": reply} for row, reply in zip(ROWS, REPLIES, strict=True)]
     rows = [{**row, "reference": row.pop("a")} if "a" in row else row for row in rows]
-    lines(folder / "replies.jsonl", rows)
+    write_rows(folder / "replies.jsonl", rows)
     assert run_command("score", "replies.jsonl", "--verifier-field", "kind", "-o", "out") == 0
     assert run_command("score", "replies.jsonl", "--verifier", "xmlcount") == 0
     assert run_command("score", "replies.jsonl", "--verifier", "math") == 1
@@ -524,7 +521,7 @@ def test_score_takes_a_task_file(folder: Path) -> None:
         '[data]\nfile = "rows.jsonl"\n[columns]\nquestion = "q"\nreference = "a"\n'
         '[verifier]\nname = "exact"\n'
     )
-    lines(folder / "replies.jsonl", [{**ROWS[1], "completion": "<answer>Oslo</answer>"}])
+    write_rows(folder / "replies.jsonl", [{**ROWS[1], "completion": "<answer>Oslo</answer>"}])
     assert run_command("score", "replies.jsonl", "--task", "mine.toml", "-o", "out") == 0
     summary = json.loads(Path("out/summary.json").read_text())
     assert summary["tasks"]["mine"]["metrics"]["accuracy"]["value"] == 1.0

@@ -26,6 +26,7 @@ from rewardkit.harness.runs.run import run
 from rewardkit.protocols import Message, Prompt, Request, Task, Tool
 from rewardkit.records import Completion, Sample, Sampling
 from rewardkit.registry import installed
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +89,7 @@ PROMPT = "Say {{ question }} and end with ####"
 def plan(tmp_path: Path) -> RunPlan:
     data = tmp_path / "data.jsonl"
     rows = [{"question": f"{i} is", "answer": f"so\n#### {i if i % 2 else 99}"} for i in range(10)]
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(data, rows)
     (tmp_path / "p.jinja").write_text(PROMPT)
     asked = plan_task(GSM8K, str(tmp_path / "p.jinja"), EvalOptions(data=str(data)))
     options = EvalOptions(tasks=(GSM8K,), model="m", max_tokens=50)
@@ -301,7 +302,7 @@ def slow_command(tmp_path: Path) -> Callable[[str], list[str]]:
     """The command line of a slow run of 60 problems, into a folder of this name."""
     data = tmp_path / "data.jsonl"
     rows = [{"question": f"{i} is", "answer": f"#### {i}"} for i in range(60)]
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(data, rows)
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SLOW_PLUGIN.format(tests=str(Path(__file__).parent))))
 

@@ -24,6 +24,7 @@ from rewardkit.harness.runs.sweep import SweepRun, plan_sweep, plan_watch, sweep
 from rewardkit.protocols import Message, Prompt, Request, Tool
 from rewardkit.records import Completion, Sampling
 from rewardkit.registry import Plugin
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +99,7 @@ def engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(registry, "installed", lambda: offers)
     monkeypatch.chdir(tmp_path)
     rows = [{"question": f"What is {i}?", "answer": f"#### {i}"} for i in range(PROBLEMS)]
-    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(Path("data.jsonl"), rows)
 
 
 def checkpoint(step: int, weights: str = "2", *, of: int | None = None) -> Path:

@@ -25,6 +25,7 @@ from rewardkit.harness.engines.vllm import VllmBackend
 from rewardkit.harness.runs import sweep
 from tests.support.commands import Result
 from tests.support.commands import rewardkit as run_here
+from tests.support.rows import write_rows
 from tests.support.tiny import build
 
 pytestmark = pytest.mark.engines
@@ -50,7 +51,7 @@ def training(tmp_path: Path) -> Path:
         {"question": f"She sold {i} clips. How many in all?", "answer": f"So\n#### {i}"}
         for i in range(ROWS)
     ]
-    (run / "gsm8k.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(run / "gsm8k.jsonl", rows)
     return run
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import rewardkit
+from tests.support.rows import write_rows
 from tests.support.thinking_checkpoint import REPLIES, build_thinking
 
 pytestmark = [
@@ -43,7 +44,7 @@ class Runs:
             {"question": question, "answer": reference}
             for question, reference in zip(REPLIES, REFERENCES, strict=True)
         ]
-        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(folder / "rows.jsonl", rows)
 
     def rows(self, name: str, model: str = "", **options: Any) -> list[dict[str, Any]]:
         """The rows of an evaluation, in the order of the problems."""

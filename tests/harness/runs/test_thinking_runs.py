@@ -13,6 +13,7 @@ import rewardkit
 from rewardkit.errors import UsageError
 from tests.harness.engines.openai_server import Handler, OpenAIServer, running_server
 from tests.support.commands import run_command
+from tests.support.rows import write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    write_rows(Path("rows.jsonl"), ROWS)
     return tmp_path
 
 
