@@ -57,7 +57,7 @@ def read_json(path: Path, kind: Any, what: str) -> Any:
         msgspec.convert(document, kind)
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path} isn't {what}: {error}; move it away, and a new one is written"
         ) from error
