@@ -250,13 +250,13 @@ folder, *options = sys.argv[1:]
 for name in ("rewardkit", "rewardkit.confinement"):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [f"{folder}/{name.replace('.', '/')}"]
-from rewardkit.confinement.zygote import main
+from rewardkit.confinement.keeper import main
 main(*options)
 """  # without the packages' own files, which import the rest
 
 
 class _Interpreter:
-    """The process of `zygote.py`, which ends when `control` is closed, and its jails' sockets."""
+    """The process of `keeper.py`, which ends when `control` is closed, and its jails' sockets."""
 
     def __init__(self, isolation: str, readable: Sequence[str], packages: Sequence[str]) -> None:
         self.jails: weakref.WeakSet[socket.socket] = weakref.WeakSet()

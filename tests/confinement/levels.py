@@ -30,7 +30,7 @@ def opened(level: str, *, readable: tuple[str, ...] = (), **options: Any) -> Ite
     first = "from rewardkit.confinement import landlock; landlock.version = lambda: 1\n"
     with pytest.MonkeyPatch.context() as patch:
         if level == FIRST_LANDLOCK:
-            begin, found, end = jail._BOOT.partition("from rewardkit.confinement.zygote")
+            begin, found, end = jail._BOOT.partition("from rewardkit.confinement.keeper")
             patch.setattr(jail, "_BOOT", begin + first + found + end)
             readable = (*readable, "/no/such/folder")  # another interpreter than later versions'
         isolation = next(known for known in CONFINING if level.startswith(known))
