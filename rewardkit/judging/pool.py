@@ -19,6 +19,7 @@ import cloudpickle
 
 from rewardkit.available_resources import limits_in_force
 from rewardkit.errors import JudgingError
+from rewardkit.judging.fork_server import FORK, KILL, PID, READY, START_SECONDS
 from rewardkit.judging.frames import (
     READ_AT_ONCE,
     FrameChannel,
@@ -27,7 +28,6 @@ from rewardkit.judging.frames import (
     socket_pair,
 )
 from rewardkit.judging.options import JudgingOptions
-from rewardkit.judging.worker import FORK, KILL, PID, READY, START_SECONDS
 from rewardkit.judging.worker_environment import passed_variables, worker_environment
 from rewardkit.judging.worker_handle import WorkerHandle
 from rewardkit.protocols import Verifier
@@ -40,7 +40,7 @@ MEMORY = 384 * 2**20
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; "
-    "from rewardkit.judging.worker import main; main(*map(int, sys.argv[1:4]))"
+    "from rewardkit.judging.fork_server import main; main(*map(int, sys.argv[1:4]))"
 )
 
 

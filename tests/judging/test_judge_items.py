@@ -286,8 +286,8 @@ def test_threads_that_wait_for_a_worker_go_on_when_the_fork_server_is_killed() -
     with ThreadPoolExecutor(4) as threads:
         for _ in range(3):
             batches = [threads.submit(judge_many, wait, items, options) for _ in range(4)]
-            wait_until(lambda: children_of(os.getpid(), "judging.worker"))
-            for server in children_of(os.getpid(), "judging.worker"):
+            wait_until(lambda: children_of(os.getpid(), "judging.fork_server"))
+            for server in children_of(os.getpid(), "judging.fork_server"):
                 os.kill(server, signal.SIGKILL)
             assert all(verdict.correct for batch in batches for verdict in batch.result())
 

@@ -110,7 +110,7 @@ for number in range(int(sys.argv[2])):
     texts.insert(place, KINDS[number % 2])
     verdicts = judge_many(verifier, [(text, Sample("")) for text in texts], options)
     assert all(verdicts[i].correct for i in range(16) if i != place), (number, verdicts)
-    servers.update(children_of(1, "judging.worker"))
+    servers.update(children_of(1, "judging.fork_server"))
 close_pools()
 wait_until(lambda: len(running()) == 1)
 print(len(servers), "fork servers")

@@ -68,7 +68,7 @@ class Target:
         self.address, self.process = start_server(*OPTIONS)
 
     def fork_servers(self) -> list[int]:
-        return children_of(self.process.pid, "judging.worker")
+        return children_of(self.process.pid, "judging.fork_server")
 
     def workers(self) -> list[int]:
         return [worker for server in self.fork_servers() for worker in children_of(server)]

@@ -48,7 +48,7 @@ def command_line(pid: int) -> bytes:
 
 def the_fork_server() -> int:
     """The only fork server of workers that this process has started."""
-    (server,) = children_of(os.getpid(), "judging.worker")
+    (server,) = children_of(os.getpid(), "judging.fork_server")
     return server
 
 
