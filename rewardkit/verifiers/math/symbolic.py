@@ -31,14 +31,14 @@ _SYMPY_NAMES = {
 }
 
 
-def equal_by_sympy(one: Node, other: Node) -> bool | None:
+def equal_by_sympy(first: Node, second: Node) -> bool | None:
     """Whether sympy shows the difference to be zero, or not to be; None: undecided."""
     import sympy
 
-    if any(map(_heavy, (*nodes(one), *nodes(other)))):
+    if any(map(_heavy, (*nodes(first), *nodes(second)))):
         return None
     try:
-        values = _expression(one), _expression(other)
+        values = _expression(first), _expression(second)
     except NotImplementedError:
         return None
     if values[0] == values[1] and values[0].is_infinite:

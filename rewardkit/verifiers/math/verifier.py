@@ -46,7 +46,6 @@ _PLAIN = re.compile(
 _CAPITALS = re.compile("⦃?[A-Z]{2,}(?:,[A-Z]{2,})*⦄?")
 _MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
-_GROUPING = re.compile(r"[0-9][.'’_][0-9]")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
 
 
@@ -126,7 +125,10 @@ class Math(Verifier):
             return []
         answers, reference = read
         lines = [("answers", str(len(answers)))] if len(answers) > 1 else []
-        for label, written in (*(("answer", one) for one in answers), ("reference", reference)):
+        for label, written in (
+            *(("answer", answer) for answer in answers),
+            ("reference", reference),
+        ):
             lines += [(label, written), ("read as", _reading(read_answer(written)))]
         gold = read_answer(reference).tree
         if gold is None:
@@ -175,8 +177,8 @@ class Math(Verifier):
         if (quick := self.compare_quick(answer, reference)) is not None:
             return quick
         mine, gold = read_answer(answer), read_answer(reference)
-        one, other = mine.tree, gold.tree
-        same = None if one is None or other is None else symbolic.equal_by_sympy(one, other)
+        first, second = mine.tree, gold.tree
+        same = None if first is None or second is None else symbolic.equal_by_sympy(first, second)
         return self._judged(bool(same), UNDECIDED if same is None else "sympy", answer, mine)
 
     def compare_parsed(self, mine: ParsedAnswer, gold: ParsedAnswer, answer: str) -> MathComparison:
@@ -201,10 +203,12 @@ class Math(Verifier):
             return MathComparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):
             return MathComparison(True, "exact numbers, in the spelling of a locale")
-        one, other = mine.tree, gold.tree
-        if one is None or other is None:
+        first, second = mine.tree, gold.tree
+        if first is None or second is None:
             return MathComparison(False, f"the text: {mine.reason or gold.reason}")
-        return compare(one, other, Policy(self.tolerance, self.units, self.percent, self.rounding))
+        return compare(
+            first, second, Policy(self.tolerance, self.units, self.percent, self.rounding)
+        )
 
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
         """Extract the different answers, last first, and the reference; or give a verdict."""
@@ -252,11 +256,16 @@ class Math(Verifier):
 
 
 def _in_local_spelling(answer: str, gold: ParsedAnswer) -> bool:
-    """1000,99 or 1.000,99 for 1000.99, where the reference says which number is meant."""
-    if gold.tree is None or ("," not in answer and not _GROUPING.search(answer)):
-        return False
-    value = _local_value(answer.strip(" $"), pointed="." in gold.text)
-    return value is not None and value == rational(gold.tree)
+    """1000,99 or 1.000,99 for 1000.99, 12,34,567 for 1234567: the reference tells what is meant."""
+    bare, value = answer.strip(" $"), ""
+    grouped = _GROUPED.fullmatch(bare)
+    if "." in gold.text and _COMMA.fullmatch(bare):
+        value = bare.replace(",", ".")
+    elif grouped and (
+        grouped["places"] or grouped["mark"] in "'’" or bare.count(grouped["mark"]) > 1
+    ):
+        value = re.sub("[^-0-9]", "", grouped[1]) + f".{grouped['places'] or 0}"
+    return bool(value) and gold.tree is not None and Fraction(value) == rational(gold.tree)
 
 
 def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
@@ -292,22 +301,6 @@ _GROUPED = re.compile(
     r"(-?[0-9]{1,3}(?P<mark>[.,'’_ \u00a0\u202f])(?:[0-9]{3}(?P=mark)|[0-9]{2}(?P=mark)(?<=,)){0,5}"
     r"[0-9]{3})(?:(?!(?P=mark))[.,](?P<places>[0-9]{1,12}))?"
 )
-
-
-def _local_value(bare: str, *, pointed: bool) -> Fraction | None:
-    """The value of `1.234.567,8`, `1'234'567` or `12,34,567`; None where it isn't certain.
-
-    `pointed`: the reference has a decimal point, so that a comma alone may be one too.
-    """
-    if pointed and _COMMA.fullmatch(bare):
-        return Fraction(bare.replace(",", "."))
-    grouped = _GROUPED.fullmatch(bare)
-    if grouped is None:
-        return None
-    mark, places = grouped["mark"], grouped["places"]
-    if places is None and mark not in "'’" and bare.count(mark) < 2:
-        return None
-    return Fraction(re.sub(r"[^-0-9]", "", grouped[1]) + f".{places or 0}")
 
 
 _LETTER = re.compile(r"\(?([A-J])\)?\.?")

@@ -64,17 +64,18 @@ def _without_labels(node: tree.Node, other: tree.Node) -> tree.Node:
     return written if not other.opening or (other.opening == "⦃" and not ordered) else node
 
 
-def _connectives_differ(one: tree.Sequence, other: tree.Sequence) -> bool:
+def _connectives_differ(first: tree.Sequence, second: tree.Sequence) -> bool:
     """Whether `or` and `and` join statements, or a sign of logic or `or` meets another listing."""
-    joints = {one.joint, other.joint}
+    joints = {first.joint, second.joint}
     if not joints.isdisjoint(JOINTS):
         return len({JOINTS.get(joint, joint) for joint in joints}) > 1
     if any(
-        a.joint == "or" and b.opening in ("(", "[", "⟨") for a, b in ((one, other), (other, one))
+        a.joint == "or" and b.opening in ("(", "[", "⟨")
+        for a, b in ((first, second), (second, first))
     ):
         return True
-    stated = [item for item in one.items if isinstance(item, (tree.Relation, tree.Text))]
-    conditions = all(map(_is_condition, one.items))
+    stated = [item for item in first.items if isinstance(item, (tree.Relation, tree.Text))]
+    conditions = all(map(_is_condition, first.items))
     return (joints == {"and", "or"} and bool(stated)) or (joints == {",", "or"} and conditions)
 
 
@@ -99,7 +100,7 @@ def _bracketed(answer: tree.Sequence, reference: tree.Sequence, policy: Policy) 
     if len(mine) != len(theirs):
         return MathComparison(False, "the number of items of the list")
     pairs = zip(mine, theirs, strict=True)
-    return all_equal([_same_item(one, other, policy) for one, other in pairs])
+    return all_equal([_same_item(first, second, policy) for first, second in pairs])
 
 
 def _same_item(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
@@ -154,14 +155,14 @@ def _is_plain(node: tree.Node) -> bool:
     return plain and not any(map(matrices.is_of_matrix, parts))
 
 
-def _one_form(node: tree.Node, other: tree.Node, policy: Policy) -> tree.Node:
-    """The first of several equal forms in `0.5 or 1/2`, beside one value."""
+def _one_form(node: tree.Node, second: tree.Node, policy: Policy) -> tree.Node:
+    """The first form in `0.5 or 1/2`, if all forms are equal and the other side is one value."""
     if not isinstance(node, tree.Sequence) or node.opening or node.joint != "or":
         return node
-    if isinstance(other, tree.Sequence):
+    if isinstance(second, tree.Sequence):
         return node
     exact = replace(policy, tolerance=0.0)
-    same = all(compare(one, two, exact).equal is True for one, two in pairwise(node.items))
+    same = all(compare(*pair, exact).equal is True for pair in pairwise(node.items))
     return node.items[0] if same else node
 
 
@@ -235,8 +236,8 @@ def _unworked_sets(answer: tree.Node, reference: tree.Node, policy: Policy) -> M
         case tree.Sequence(items, "", "", ","), tree.Relation(sides, ("<" | ">", *_)):
             lettered = all(isinstance(item, tree.Symbol) for item in items)
             return MathComparison(lettered and items == sides, "the order of the chain")
-        case tree.SetOperation(one, left, right), tree.SetOperation(other, left2, right2) if (
-            one == other
+        case tree.SetOperation(first, left, right), tree.SetOperation(second, left2, right2) if (
+            first == second
         ):
             return all_equal([compare(left, left2, policy), compare(right, right2, policy)])
     return DIFFERENT

@@ -98,7 +98,7 @@ _RANGES = {
     "R": Range(),
 }
 _COUNTERS = frozenset("ijklmnpqrstKLMN")
-"""Letters that stand for any whole number where the other side says that there is one."""
+"""Letters that stand for any whole number if the other side says that a letter does."""
 
 _TURNS = frozenset("klmn")
 """Letters that count turns by habit: in x = π/4 + kπ."""
@@ -173,14 +173,11 @@ def _is_hint(node: Node) -> bool:
     if isinstance(node, Relation):
         return node.operators in (("∈",), ("|",), ("≡",))
     if isinstance(node, Product):
-        return bool(_TURNS & symbols(node)) and any(map(_is_angle, nodes(node)))
+        return bool(_TURNS & symbols(node)) and any(
+            part == Constant("π") or (isinstance(part, Quantity) and part.kind == (("angle", 1),))
+            for part in nodes(node)
+        )
     return is_constant(node) or (isinstance(node, Call) and node.name == "residue")
-
-
-def _is_angle(node: Node) -> bool:
-    if isinstance(node, Quantity):
-        return node.kind == (("angle", 1),)
-    return isinstance(node, Constant) and node.name == "π"
 
 
 def is_constant(node: Node | None) -> bool:
@@ -373,7 +370,7 @@ def _by_habit(mine: Family, theirs: Family, vectors: bool) -> tuple[list[frozens
 
 
 def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
-    """The free constants of both sides; none where a letter may be a given one."""
+    """The free constants of both sides; none if a letter may stand for a given number."""
     kept = (mine.symbols & theirs.symbols) & {"c", *_RENAMED}
     free = [
         side.symbols & (_CONSTANTS | _RENAMED | _beside(other)) - kept
@@ -439,10 +436,10 @@ def _solves(family: Family, equation: Relation) -> MathComparison | None:
 
 def _affine_sets(mine: Family, theirs: Family) -> MathComparison | None:
     """Compare a point plus all real multiples of steps: the same span, and it holds the gap."""
-    one, other = (affine(family.points[0], family.ranges) for family in (mine, theirs))
-    if one is None or other is None:
+    first, second = (affine(family.points[0], family.ranges) for family in (mine, theirs))
+    if first is None or second is None:
         return None
-    (origin, steps), (origin2, steps2) = one, other
+    (origin, steps), (origin2, steps2) = first, second
     free = (mine.symbols | theirs.symbols) - {*mine.ranges, *theirs.ranges}
     if len(steps) != len(steps2):
         return _OTHER
@@ -491,8 +488,8 @@ def _progressions(mine: Family, theirs: Family) -> MathComparison | None:
     if len(forward) > 1:
         return _OTHER
     for start in (0, 1) if any(run.natural for run in runs) else (0,):
-        one, other = _union(mine, start), _union(theirs, start)
-        same = one and other and _same_union(one, other, forward=True in forward)
+        first, second = _union(mine, start), _union(theirs, start)
+        same = first and second and _same_union(first, second, forward=True in forward)
         if not isinstance(same, bool):
             return None
         if same:
@@ -527,10 +524,12 @@ def _halves(point: Point, name: str, low: int | None) -> list[tuple[Point, int]]
     ]
 
 
-def _same_union(one: list[Progression], other: list[Progression], *, forward: bool) -> bool | None:
+def _same_union(
+    first: list[Progression], second: list[Progression], *, forward: bool
+) -> bool | None:
     """Whether each union holds a whole period of the other; None where no step is common."""
-    unit = one[0][1]
-    ratios = [_ratio(step, unit) or Fraction(0) for _, step in (*one, *other)]
+    unit = first[0][1]
+    ratios = [_ratio(step, unit) or Fraction(0) for _, step in (*first, *second)]
     if not all(ratios):
         return None
     under = math.lcm(*(ratio.denominator for ratio in ratios))
@@ -538,10 +537,12 @@ def _same_union(one: list[Progression], other: list[Progression], *, forward: bo
     counts = [int(abs(common / ratio)) for ratio in ratios]
     if sum(counts) > MOST_CLASSES or (forward and min(ratios) < 0):
         return None
-    matches = [other] * len(one) + [one] * len(other)
+    matches = [second] * len(first) + [first] * len(second)
     return all(
         any(_in_class(point, progression, forward) for progression in progressions)
-        for (origin, step), count, progressions in zip((*one, *other), counts, matches, strict=True)
+        for (origin, step), count, progressions in zip(
+            (*first, *second), counts, matches, strict=True
+        )
         for place in range(count)
         for point in [tuple(map(Sum, zip(origin, _times(step, Fraction(place)), strict=True)))]
     )

@@ -186,28 +186,28 @@ def _shape(matrix: tree.Matrix) -> tuple[int, int]:
     return len(matrix.rows), len(matrix.rows[0])
 
 
-def _multiplied(one: tree.Node, other: tree.Node) -> tree.Node:
-    if isinstance(one, tree.Matrix) and isinstance(other, tree.Matrix):
-        return _matrix_product(one, other)
-    if isinstance(other, tree.Matrix):
-        one, other = other, one
-    if isinstance(one, tree.Matrix):
+def _multiplied(first: tree.Node, second: tree.Node) -> tree.Node:
+    if isinstance(first, tree.Matrix) and isinstance(second, tree.Matrix):
+        return _matrix_product(first, second)
+    if isinstance(second, tree.Matrix):
+        first, second = second, first
+    if isinstance(first, tree.Matrix):
         return tree.Matrix(
-            tuple(tuple(tree.Product((other, cell)) for cell in row) for row in one.rows)
+            tuple(tuple(tree.Product((second, cell)) for cell in row) for row in first.rows)
         )
-    return tree.Product((one, other))
+    return tree.Product((first, second))
 
 
-def _matrix_product(one: tree.Matrix, other: tree.Matrix) -> tree.Matrix:
-    inner = len(other.rows)
-    if len(one.rows[0]) != inner or len(one.rows) * inner * len(other.rows[0]) > MOST_WORK:
+def _matrix_product(first: tree.Matrix, second: tree.Matrix) -> tree.Matrix:
+    inner = len(second.rows)
+    if len(first.rows[0]) != inner or len(first.rows) * inner * len(second.rows[0]) > MOST_WORK:
         raise NoMatrixError
     sizes = (
-        sum(1 for cell in sum(side.rows, ()) for _ in tree.nodes(cell)) for side in (one, other)
+        sum(1 for cell in sum(side.rows, ()) for _ in tree.nodes(cell)) for side in (first, second)
     )
-    take_steps(next(sizes) * len(other.rows[0]) + next(sizes) * len(one.rows))
-    columns = list(zip(*other.rows, strict=True))
-    rows = [[zip(row, column, strict=True) for column in columns] for row in one.rows]
+    take_steps(next(sizes) * len(second.rows[0]) + next(sizes) * len(first.rows))
+    columns = list(zip(*second.rows, strict=True))
+    rows = [[zip(row, column, strict=True) for column in columns] for row in first.rows]
     return tree.Matrix(
         tuple(tuple(tree.Sum(tuple(map(tree.Product, cell))) for cell in row) for row in rows)
     )
@@ -240,7 +240,9 @@ def is_of_matrix(node: tree.Node) -> bool:
                 ]
                 for term in terms
             ]
-            return any(one != other and {*one} == {*other} for one, other in pairwise(orders))
+            return any(
+                first != second and {*first} == {*second} for first, second in pairwise(orders)
+            )
     return False
 
 
@@ -270,7 +272,7 @@ def same_matrices(
     if _shape(mine) != _shape(theirs):
         return MathComparison(False, "matrices of different shapes")
     cells = zip(sum(mine.rows, ()), sum(theirs.rows, ()), strict=True)
-    return all_equal([compare(one, other, policy) for one, other in cells])
+    return all_equal([compare(first, second, policy) for first, second in cells])
 
 
 MOST_DETERMINANTS = 40
@@ -309,9 +311,9 @@ def _without_zeros(node: tree.Node) -> tree.Node:
     return node
 
 
-def minus(one: Point, other: Point) -> Point:
+def minus(first: Point, second: Point) -> Point:
     """Coordinate by coordinate."""
-    return tuple(tree.difference(left, right) for left, right in zip(one, other, strict=True))
+    return tuple(tree.difference(left, right) for left, right in zip(first, second, strict=True))
 
 
 def affine(point: Point, names: Iterable[str]) -> tuple[Point, list[Point]] | None:

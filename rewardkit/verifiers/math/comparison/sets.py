@@ -34,7 +34,7 @@ class NoRegionError(Exception):
 
 
 Cut = tuple[tree.Node, bool]
-"""A place between real numbers: just below one or, if True, just above it."""
+"""A place between real numbers: just below a number or, if True, just above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +170,12 @@ def _solved(left: tree.Node, operator: str, right: tree.Node) -> tuple[str, str,
     return min(names), operator if rising > 0 else FLIPPED[operator], bound
 
 
-def same_region(one: Region, other: Region) -> bool | None:
+def same_region(first: Region, second: Region) -> bool | None:
     """Whether both hold the same numbers; None: undecided."""
-    shapes = [(found.first, [above for _, above in found.cuts]) for found in (one, other)]
-    if len({one.variable, other.variable} - {None}) > 1 or shapes[0] != shapes[1]:
+    shapes = [(found.first, [above for _, above in found.cuts]) for found in (first, second)]
+    if len({first.variable, second.variable} - {None}) > 1 or shapes[0] != shapes[1]:
         return False
-    pairs = zip(one.cuts, other.cuts, strict=True)
+    pairs = zip(first.cuts, second.cuts, strict=True)
     return all_equal([same_value(mine, theirs) for (mine, _), (theirs, _) in pairs]).equal
 
 
@@ -196,15 +196,15 @@ def interval(low: tree.Node, with_low: bool, high: tree.Node, with_high: bool) -
     return Region(cuts, infinite(low))
 
 
-def _order(one: Cut, other: Cut) -> int:
+def _order(first: Cut, second: Cut) -> int:
     """Less than 0, 0 or more; raises NoRegionError where the order isn't certain."""
     order: int | None = 0
-    if one[0] != other[0]:
-        lettered = tree.symbols(one[0]) or tree.symbols(other[0])
-        order = None if lettered else compare_size(one[0], other[0])
+    if first[0] != second[0]:
+        lettered = tree.symbols(first[0]) or tree.symbols(second[0])
+        order = None if lettered else compare_size(first[0], second[0])
     if order is None:
         raise NoRegionError
-    return order or one[1] - other[1]
+    return order or first[1] - second[1]
 
 
 def _where(holds: Callable[[int], bool], regions: list[Region]) -> Region:
@@ -270,23 +270,25 @@ def same_pieces(
         return same_in_any_order(
             mine,
             theirs,
-            lambda one, two: compare(one[0], two[0], policy) if one[1] == two[1] else DIFFERENT,
+            lambda first, two: (
+                compare(first[0], two[0], policy) if first[1] == two[1] else DIFFERENT
+            ),
             "pieces",
         )
     try:
         if not same_region(*map(union, places)):
             return MathComparison(False, "pieces for different numbers")
         shared = [
-            (one, two, intersection([here, there]))
-            for (one, _), here in zip(mine, places[0], strict=True)
+            (first, two, intersection([here, there]))
+            for (first, _), here in zip(mine, places[0], strict=True)
             for (two, _), there in zip(theirs, places[1], strict=True)
         ]
     except NoRegionError:
         return DIFFERENT
     return all_equal(
         [
-            same_value(*(tree.substituted(side, {x: value}) for side in (one, two)))
-            for one, two, place in shared
+            same_value(*(tree.substituted(side, {x: value}) for side in (first, two)))
+            for first, two, place in shared
             for x in [tree.Symbol(place.variable or "x")]
             for ends in _intervals(place)
             for value in _values_between(x, *ends)
@@ -301,7 +303,7 @@ def _intervals(found: Region) -> Iterator[tuple[Cut | None, Cut | None]]:
 
 
 def _values_between(x: tree.Symbol, low: Cut | None, high: Cut | None) -> list[tree.Node]:
-    """What to put in place of x so that all real x give the whole interval; and its own ends."""
+    """Replacements of x: a formula whose values fill the interval, and the ends that it holds."""
     inside: tree.Node = x
     square = tree.Product((x, x))
     if low is not None and high is not None:
@@ -349,7 +351,7 @@ _COMPLEMENTS = ("\\overline", "\\bar", "'")
 
 
 def same_formula(answer: tree.Node, reference: tree.Node) -> MathComparison | None:
-    """Compare two formulas row by row; None unless both are some, and one has an operator."""
+    """Compare two formulas by their truth tables; None if a side is no formula."""
     if not (is_formula(answer) or is_formula(reference)):
         return None
     letters = sorted({_letter(name) for side in (answer, reference) for name in tree.symbols(side)})

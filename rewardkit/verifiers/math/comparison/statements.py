@@ -47,7 +47,7 @@ from rewardkit.verifiers.math.tree import (
 TRIGONOMETRIC = ("sin", "cos", "tan", "cot", "sec", "csc")
 
 ROUNDING = Number(Fraction(1, 100))
-"""How far a rounded value may be from the exact one that it follows."""
+"""The relative distance between an exact value and the rounded value after it."""
 
 UNNAMED = Text("")
 """The name of the value that a chain without a name states, such as 2 + 3 = 5."""
@@ -101,11 +101,11 @@ def _all_same(values: list[Node]) -> bool:
     return all(map(_may_be_same, values, values[1:]))
 
 
-def _may_be_same(one: Node, other: Node) -> bool:
-    match other, rational(one):
+def _may_be_same(first: Node, second: Node) -> bool:
+    match second, rational(first):
         case Call("residue", (Number(least), Number(modulus))), Fraction() as value if modulus:
             return (value - least) % modulus == 0
-    return same_value(one, other).equal is not False
+    return same_value(first, second).equal is not False
 
 
 def _is_identity(sides: list[Node]) -> bool:
@@ -138,12 +138,9 @@ def plain_lengths(node: Node) -> Node:
     """The tree with the length of a vector as that of a number."""
     if "norm" not in calls(node):
         return node
-    return replaced(
-        node,
-        lambda part: (
-            Call("abs", part.arguments) if isinstance(part, Call) and part.name == "norm" else None
-        ),
-    )
+    if isinstance(node, Call) and node.name == "norm":
+        return Call("abs", node.arguments)
+    return mapped(node, plain_lengths)
 
 
 def names_value(node: Node) -> bool:
@@ -174,7 +171,7 @@ TERMS = frozenset(("norm", "dot()", "arg", "Re", "Im", *_WORKED_OUT, *TRIGONOMET
 def _is_term(node: Node, *, part: bool = False) -> bool:
     r"""Whether it is a quantity as a whole: sin A, |z|, AC + CB, V_1/V_2, but not x + y or |t|.
 
-    `part`: of a sum. AB^2 alone is not one, because AB is what is looked for.
+    `part`: the node is part of a sum. AB^2 alone is no term, because AB is what is looked for.
     """
     match node:
         case Symbol():
@@ -218,8 +215,8 @@ def names_matrix(name: Node, value: Node) -> bool:
 def _points(node: Node) -> bool:
     """Whether it names points, as AB or ABC does, or is a quotient of such names."""
     match node:
-        case Product((one, Power(other, exponent))) if exponent == MINUS_ONE:
-            return _points(one) and _points(other)
+        case Product((first, Power(second, exponent))) if exponent == MINUS_ONE:
+            return _points(first) and _points(second)
         case Product((_, _, *_) as factors):
             return all(isinstance(part, Symbol) and part.name.isupper() for part in factors)
     return False
@@ -242,7 +239,7 @@ COMPLEX = ("z", "w")
 
 
 def without_units(node: Node, other: Node) -> Node:
-    """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with one of the kind.
+    """`3 < d < 9` for `3 m < d < 9 m`, beside bounds without a unit or with a unit of its kind.
 
     Degrees beside a side with π are radians.
     """
@@ -297,7 +294,7 @@ def assigned(node: Node) -> Sequence | None:
 def unlabelled(node: Node) -> Node:
     """The values of `w=16, d=3` in their order, of words or x_1, x_2 in any order; else the node.
 
-    Letters that follow each other in the alphabet, such as x and y, have an order of their own.
+    Letters that follow each other in the alphabet, such as x and y, are in alphabetical order.
     """
     pairs = definitions(node) if isinstance(node, Sequence) else []
     names = sorted(name.name for name, _ in pairs if isinstance(name, Symbol))
@@ -358,11 +355,11 @@ def multiplied(node: Node, letters: frozenset[str]) -> Node:
 _STEP = "proportional equations"
 
 
-def same_relation(one: Relation, other: Relation) -> MathComparison:
+def same_relation(first: Relation, second: Relation) -> MathComparison:
     """Compare relations with one sign each by their left minus their right sides."""
-    if len(one.operators) > 1 < len(other.operators):
-        return same_in_any_order(links(one), links(other), same_relation, "links of the chain")
-    mine, theirs = _normal(one), _normal(other)
+    if len(first.operators) > 1 < len(second.operators):
+        return same_in_any_order(links(first), links(second), same_relation, "links of the chain")
+    mine, theirs = _normal(first), _normal(second)
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return MathComparison(False, "different relations")
     left, right = mine[1], theirs[1]
@@ -386,17 +383,13 @@ def as_one_equation(node: Node, other: Node) -> Node:
     """y² = 4x² for y = ±2x, or for its two cases, beside one equation."""
     if not isinstance(other, Relation) or other.operators != ("=",) or definition(other):
         return node
-    cases = both_signs(node)
-    if isinstance(node, Sequence) and not node.opening and node.joint == "or":
-        cases = node.items
-    gaps = []
-    for case in cases if len(cases) > 1 else ():
-        match case:
-            case Relation((Node() as left, Node() as right), ("=",)) if len(symbols(case)) > 1:
-                gaps.append(difference(left, right))
-            case _:
-                return node
-    return Relation((Product(tuple(gaps)), ZERO), ("=",)) if gaps else node
+    either = isinstance(node, Sequence) and not node.opening and node.joint == "or"
+    cases = children(node) if either else both_signs(node)
+    equations = [case for case in cases if isinstance(case, Relation) and len(symbols(case)) > 1]
+    gaps = [gap for sign, gap in filter(None, map(_normal, equations)) if sign == "="]
+    if len(gaps) < max(len(cases), 2):
+        return node
+    return Relation((Product(tuple(gaps)), ZERO), ("=",))
 
 
 _DEPENDENT = ("y", "r", "rho")
@@ -429,7 +422,7 @@ def _solved(node: Node, name: str) -> Node | None:
 
 
 def _fixed(node: Node) -> bool:
-    """Whether it has one value for all values of its variables."""
+    """Whether its value is the same for all values of its variables."""
     return same_value(node, _primed(node)).equal is True
 
 

@@ -1,6 +1,6 @@
 """What a reference is, and what an answer says when it is read as that.
 
-A reference has a type by its own form: a number, a function of its letters, a list, named values.
+The form of a reference gives its type: a number, a function of its letters, a list, named values.
 An answer is read as that type: its letters are the reference's, the value of `x = 5` is 5 where a
 number is wanted, i + 2j is a tuple where a tuple is wanted.
 """
@@ -81,7 +81,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The type of a reference, the reference in its own form, and a single value's name."""
+    """The type of a reference, the reference as it is compared, and the name of a single value."""
 
     kind: Kind
     node: Node
@@ -117,7 +117,7 @@ def read_type(reference: Node) -> Type:
         return Type(Kind.LOGIC, reference)
     if is_family(reference):
         return Type(Kind.FAMILY, reference)
-    node = own_form(reference)
+    node = written_form(reference)
     node = written_out(node)
     if (pair := definition(node)) is not None:
         return Type(kind_of(pair[1]), pair[1], pair[0])
@@ -144,8 +144,8 @@ def kind_of(node: Node) -> Kind:
 # The form of one side
 
 
-def own_form(node: Node) -> Node:
-    """The side with ± written out, without a rounded value, and with one list in place of names."""
+def written_form(node: Node) -> Node:
+    """Write ± out, drop a rounded value after the exact one, and make a list of `x = 1, x = 2`."""
     node = _expanded(_before_rounding(node))
     match node:
         case Relation((name, Sequence(_, "⦃") as members), ("∈",)) if name and names_value(name):
@@ -167,7 +167,7 @@ def own_form(node: Node) -> Node:
 
 
 def _before_rounding(node: Node) -> Node:
-    """The exact value in `√2 ≈ 1.41` or `x = √2 ≈ 1.41`, where the rounded one is near it."""
+    """The exact value in `√2 ≈ 1.41` or `x = √2 ≈ 1.41`, if the rounded value is near it."""
     match node:
         case Relation((*sides, rounded), (*operators, "≈")) if rounded is not None:
             exact = sides[-1]
@@ -196,7 +196,7 @@ def _expanded(node: Node) -> Node:
 def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
     """The answer read as the reference's type, and what it is compared with."""
     answer, reference = written_out(answer), written_out(reference)
-    answer, reference = own_form(answer), own_form(reference)
+    answer, reference = written_form(answer), written_form(reference)
     for form in (_each_named, _primed, _complex, _approximated):
         answer, reference = both(form, answer, reference)
     answer, reference = map(plain_lengths, _values(answer, reference))
@@ -253,9 +253,9 @@ def _each(node: Node) -> tuple[Node, ...]:
 
 
 def _values(answer: Node, reference: Node) -> tuple[Node, Node]:
-    """The values of both sides, where a name is on one side only or the same on both.
+    """The values of both sides, if only one side has a name, or both have the same name.
 
-    Names that differ stay, so that relations are compared: P(A) = 1/3 isn't P(B) = 1/3.
+    Different names stay, so that relations are compared: P(A) = 1/3 isn't P(B) = 1/3.
     """
     answer, reference = both(_member, answer, reference)
     mine, theirs = definition(answer), definition(reference)
@@ -283,11 +283,11 @@ def _in_order_of(reference: Named, answer: Named) -> Named:
     """(a, b) = (2, 3) for (b, a) = (3, 2), where the reference is (a, b) = …"""
     match reference[0], answer:
         case Sequence(names, "("), (
-            Sequence(own, "("),
+            Sequence(order, "("),
             Sequence(values, "(") as point,
         ):
-            if {*names} == {*own} and len(names) == len({*own}) == len(values):
-                value = dict(zip(own, values, strict=True))
+            if {*names} == {*order} and len(names) == len({*order}) == len(values):
+                value = dict(zip(order, values, strict=True))
                 items = tuple(value[name] for name in names)
                 return reference[0], replace(point, items=items)
     return answer
@@ -307,24 +307,24 @@ def _of_letters(node: Node, other: Node) -> Node:
 
 def _same_name(mine: Named, theirs: Named) -> bool:
     """Whether two names may stand for one thing: equal terms, words beside a letter, y and f(x)."""
-    (one, _), (other, _) = mine, theirs
-    if len({_order(one), _order(other), None}) > 2:
+    (first, _), (second, _) = mine, theirs
+    if len({_order(first), _order(second), None}) > 2:
         return False
-    if UNNAMED in (one, other) or in_one_order(one) == in_one_order(other):
+    if UNNAMED in (first, second) or in_one_order(first) == in_one_order(second):
         return True
-    points = _points_of(one), _points_of(other)
+    points = _points_of(first), _points_of(second)
     if all(points) and points[0] != points[1]:  # the areas S_{ABC} and [ABD]
         return False
-    match one, other:
+    match first, second:
         case (Text(words), Call(name, _)) | (Call(name, _), Text(words)) if "(" in words:
             return words[:1] == name[:1].lower()  # Pr(A) and P(A), but not Var(X) and E(X)
-    return type(one) is not type(other) and names_value(one) and names_value(other)
+    return type(first) is not type(second) and names_value(first) and names_value(second)
 
 
 def _points_of(name: Node) -> frozenset[str]:
     """The points of a segment, a polygon or its area."""
-    subscripts = "".join(one.partition("_")[2] for one in symbols(name))
-    alone = [one for one in symbols(name) if len(one) == 1 and one.isupper()]
+    subscripts = "".join(letter.partition("_")[2] for letter in symbols(name))
+    alone = [letter for letter in symbols(name) if len(letter) == 1 and letter.isupper()]
     letters = frozenset(filter(str.isupper, subscripts)) or frozenset(alone)
     return letters if len(letters) > 1 else frozenset()
 

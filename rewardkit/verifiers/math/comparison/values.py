@@ -37,7 +37,6 @@ from rewardkit.verifiers.math.tree import (
     mapped,
     multiplied,
     nodes,
-    reciprocal,
     symbols,
 )
 
@@ -63,7 +62,7 @@ LARGEST_FACTORIAL = 200_000
 """The largest number whose factorial is multiplied out modulo a prime."""
 
 FACTORIAL_STEPS = 1_500
-"""Steps that one of them takes."""
+"""Steps that such a factorial takes."""
 
 DIFFERENT = MathComparison(False, "different kinds of answer")
 
@@ -156,10 +155,10 @@ def _is_residue(node: Node) -> bool:
 def _residues(answer: Node, reference: Node) -> MathComparison:
     """Compare polynomials over a field; a number equals the residue that it is the least of."""
     match answer, reference:
-        case Call("residue", (one, modulus)), Call("residue", (other, modulus2)):
+        case Call("residue", (first, modulus)), Call("residue", (second, modulus2)):
             same = rational(modulus) == rational(modulus2)
             return MathComparison(
-                same and same_modulo(one, other, modulus), "polynomials over a field"
+                same and same_modulo(first, second, modulus), "polynomials over a field"
             )
     bare, modular = (reference, answer) if _is_residue(answer) else (answer, reference)
     value, size = map(rational, children(modular)[:2])
@@ -196,16 +195,15 @@ def same_ratio(answer: Node, reference: Node, policy: Policy) -> MathComparison:
         return MathComparison(mine == theirs, "a ratio with zero")
     return all_equal(
         [
-            same_value(Product((one, theirs[0])), Product((other, mine[0])))
-            for one, other in zip(mine, theirs, strict=True)
+            same_value(Product((first, theirs[0])), Product((second, mine[0])))
+            for first, second in zip(mine, theirs, strict=True)
         ]
     )
 
 
-_ANGLE, _MONEY = (("angle", 1),), (("dollar", 1),)
+_ANGLE, _MONEY, _SHARE = (("angle", 1),), (("dollar", 1),), (("share", 1),)
 _GREEK_UNITS = {"mu": "μ", "Omega": "Ω"}
 _PI = Constant("π")
-_HUNDRED = Number(Fraction(100))
 _HALF_TURN = Product((_PI, Power(Number(Fraction(180)), MINUS_ONE)))
 
 
@@ -213,7 +211,7 @@ def same_quantity(
     answer: Node, reference: Node, policy: Policy, compare: Compare
 ) -> MathComparison:
     """Compare values with units: convert, drop or require the units, and `compare` the values."""
-    mine, theirs = _measured(_with_letters(answer)), _measured(_with_letters(reference))
+    mine, theirs = _measured(answer), _measured(reference)
     if {mine.kind, theirs.kind} == {_ANGLE, RADIANS[0]}:
         return compare(in_radians(mine), in_radians(theirs), policy)
     mine, theirs = (  # π/2 rad as π/2
@@ -230,56 +228,36 @@ def same_quantity(
     if mine.kind and theirs.kind:
         same = policy.units == "ignored" and compare(mine.value, theirs.value, policy).equal
         return MathComparison(same, "the units")
-    measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
-    special = _angle_or_share(measured, bare, measured is theirs, policy, compare)
-    if special is not None:
-        return special
-    if policy.units == "strict":
+    special = _angle_or_share(mine, theirs, policy, compare)
+    if special is None and policy.units == "strict":
         return MathComparison(False, "a missing unit")
-    return compare(mine.value, theirs.value, policy)
+    return special or compare(mine.value, theirs.value, policy)
 
 
 def _angle_or_share(
-    measured: Quantity,
-    bare: Quantity,
-    in_reference: bool,
-    policy: Policy,
-    compare: Compare,
+    mine: Quantity, theirs: Quantity, policy: Policy, compare: Compare
 ) -> MathComparison | None:
-    """90° is also π/2; 50% is 1/2, and 50 where the sign is a unit."""
-    match measured.kind:
-        case (("angle", 1),):
-            exact = replace(policy, tolerance=0.0)
-            radians = compare(in_radians(measured), bare.value, exact)
-            meant = in_reference or _PI not in nodes(bare)
-            return None if meant and not radians.equal else radians
-        case (("share", 1),):
-            return _share(measured, bare, in_reference, policy, compare)
-    return None
+    """Compare where one side has a sign: 90° is also π/2; 50% is 1/2, and 50 if it is a unit.
 
-
-def _share(
-    measured: Quantity,
-    bare: Quantity,
-    in_reference: bool,
-    policy: Policy,
-    compare: Compare,
-) -> MathComparison:
-    """Compare a value in percent with a number without a sign: by its value, or as a unit.
-
-    By its value, a number without a sign meets a reference in percent only up to 1: 5 is not 500%.
-    As a unit, the sign may be dropped from 1% up.
+    A number above 1 never equals a reference in percent by its value: 5 is not 500%. A number
+    below 1 equals a percent only by its value.
     """
+    measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
+    given = measured is theirs
+    if measured.kind == _ANGLE:
+        radians = compare(in_radians(measured), bare.value, replace(policy, tolerance=0.0))
+        meant = given or _PI not in nodes(bare)
+        return None if meant and not radians.equal else radians
+    if measured.kind != _SHARE:
+        return None
     number = abs(rational(bare.value) or Fraction(0))
-    if in_reference:
-        as_value = compare(_times(bare.value, _HUNDRED), measured.value, policy)
-        as_unit = compare(bare.value, measured.value, policy)
-    else:
-        as_value = compare(_times(measured.value, reciprocal(_HUNDRED)), bare.value, policy)
-        as_unit = compare(measured.value, bare.value, policy)
-    if policy.percent == "exact" or (as_value.equal and not (in_reference and number > 1)):
+    scale = Number(Fraction(100) if given else Fraction(1, 100))
+    as_value = compare(_times(mine.value, scale), theirs.value, policy)
+    if policy.percent == "exact" or (as_value.equal and not (given and number > 1)):
         return as_value
-    return MathComparison(False, "percent") if 0 < number < 1 else as_unit
+    if 0 < number < 1:
+        return MathComparison(False, "percent")
+    return compare(mine.value, theirs.value, policy)
 
 
 def in_radians(node: Quantity) -> Node:
@@ -310,20 +288,17 @@ def _dimensions() -> frozenset[str]:
 
 
 def _measured(node: Node) -> Quantity:
-    return node if isinstance(node, Quantity) else Quantity(node, *UNITLESS)
-
-
-def _with_letters(node: Node) -> Node:
-    """5m/s or 5cm as a quantity, beside one: its letters are units."""
-    if not (isinstance(node, Product) and len(node.factors) > 1):
+    """The node as a quantity; the letters of 5m/s or 5cm are read as units."""
+    if isinstance(node, Quantity):
         return node
-    letters = [part.name for part in node.factors if isinstance(part, Symbol)]
-    value = [part for part in node.factors if not isinstance(part, Symbol)]
+    factors = node.factors if isinstance(node, Product) else ()
+    letters = [part.name for part in factors if isinstance(part, Symbol)]
+    value = [part for part in factors if not isinstance(part, Symbol)]
     names = [_GREEK_UNITS.get(letter, letter) for letter in letters]
-    measured = known_unit("".join(names)) or known_unit(" ".join(names))
-    if not value or any(map(symbols, value)) or measured is None:
-        return node
-    return Quantity(multiplied(value), *measured)
+    unit = names and (known_unit("".join(names)) or known_unit(" ".join(names)))
+    if value and unit and not any(map(symbols, value)):
+        return Quantity(multiplied(value), *unit)
+    return Quantity(node, *UNITLESS)
 
 
 def _times(node: Node, factor: Node) -> Node:
@@ -355,7 +330,7 @@ def same_in_any_order(
     compare_items: Callable[[Item, Item], MathComparison],
     what: str,
 ) -> MathComparison:
-    """Whether each item of the reference has a partner of its own in the answer.
+    """Whether each item of the reference has a different equal item in the answer.
 
     `what` names the items in the step.
     """

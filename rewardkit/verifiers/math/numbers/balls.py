@@ -53,7 +53,7 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
 
 
 _NAMED = ("zeta()", "Gamma()")
-"""Letters that name one function, which has its values."""
+"""Letters that name a known function."""
 
 
 class StepsError(Exception):
@@ -74,7 +74,7 @@ def limit_steps(steps: int) -> Iterator[None]:
 
 
 def take_steps(count: int) -> None:
-    """Count steps that are no evaluator's against the limit, where one holds."""
+    """Count steps outside of evaluators against the limit, if there is a limit."""
     left = steps_left.get()
     if left is not None:
         left[0] -= count
@@ -221,7 +221,7 @@ class RealEvaluator:
         return self._applied(name, [self(argument) for argument in arguments])
 
     def _applied(self, name: str, values: list[Ball]) -> Ball:
-        """The value of a function of one or two numbers."""
+        """The value of a function of a number or of two."""
         match name, values:
             case (("log" | "ln" | "lg"), [value, *base]):
                 if name == "lg" or (name == "log" and not self.natural_log):
@@ -286,7 +286,7 @@ class RealEvaluator:
 
 
 class ComplexEvaluator(RealEvaluator):
-    """Values over the complex numbers; roots and logarithms are the principal ones."""
+    """Values over the complex numbers, with principal roots and logarithms."""
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -297,7 +297,7 @@ class ComplexEvaluator(RealEvaluator):
         return self.flint.acb(0, 1) if name == "i" else self.flint.acb(super().constant(name))
 
     def root(self, value: Ball, index: int) -> Ball:
-        """The principal root; the real one of a negative number where the index is odd."""
+        """The principal root; for a negative number and an odd index, the real root."""
         if value.imag.is_zero():
             if value.real >= 0 or index % 2:
                 return self.flint.acb(super().root(value.real, index))

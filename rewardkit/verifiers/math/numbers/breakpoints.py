@@ -65,8 +65,8 @@ def _changes_at(node: Node) -> list[Change]:
             return [Change(inner)]
         case tree.Call(name, (inner, *_)) if name in _STEPS:
             return [Change(inner, _STEP_LEVELS)]
-        case tree.Call(name, (one, other)) if name in _PAIRS:
-            return [Change(difference(one, other))]
+        case tree.Call(name, (first, second)) if name in _PAIRS:
+            return [Change(difference(first, second))]
         case tree.Call(name, (inner, *_)) if name in _INVERSE:
             calls = (part for part in nodes(inner) if isinstance(part, tree.Call))
             turning = (call.arguments[0] for call in calls if call.name in _PERIODIC)
@@ -174,7 +174,7 @@ class SamplePoints:
         self.generator = random.Random(int.from_bytes(digest))
 
     def draw(self, count: int) -> Iterator[Point]:
-        """Random points; one without coordinates where there are no variables."""
+        """Random points; a single empty point if there are no variables."""
         if not self.names:
             yield {}
             return
@@ -213,8 +213,8 @@ class SamplePoints:
     def _coordinate(self, name: str, index: int) -> Fraction:
         """In (1, 2), in (-2, -1), in (-1, 1) or beyond, in turn; or a small whole number.
 
-        Where formulas change each variable takes its own turns, so that all orders occur, whole
-        numbers, where floors jump, and far ones too.
+        If formulas change, each variable takes its turns independently, so that all orders occur.
+        Whole numbers, where floors jump, and far numbers occur too.
         """
         drawn = self.generator.getrandbits(32)
         if name in self.whole:

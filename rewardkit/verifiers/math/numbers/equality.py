@@ -32,7 +32,7 @@ PIECEWISE_POINTS = 6
 """Random points where formulas change, besides those between the breakpoints."""
 
 TRIED = 16
-"""Times as many points are tried, since one side or both may have no value at some."""
+"""Times as many points are tried, because a side may have no value at some points."""
 
 AGREEMENT = 320
 """Bits to which values must agree, at least."""
@@ -59,45 +59,45 @@ class MathComparison:
     step: str
 
 
-def same_value(one: Node, other: Node) -> MathComparison:
+def same_value(first: Node, second: Node) -> MathComparison:
     """Compare two expressions. Unequal is proven; equal is proven at random points."""
-    if one == other:
+    if first == second:
         return MathComparison(True, "the same reading")
-    parts = [*nodes(one), *nodes(other)]
+    parts = [*nodes(first), *nodes(second)]
     if any(isinstance(part, tree.Call) and part.name in _SERIES for part in parts):
-        one, other = written_out(one), written_out(other)
-        parts = [*nodes(one), *nodes(other)]
+        first, second = written_out(first), written_out(second)
+        parts = [*nodes(first), *nodes(second)]
     balls.take_steps(10 + len(parts))
     names = sorted({part.name for part in parts if isinstance(part, tree.Symbol)})
     if not names:
-        values = rational(one), rational(other)
+        values = rational(first), rational(second)
         if None not in values:
             return MathComparison(values[0] == values[1], "exact numbers")
-    elif (same := same_rational_function(one, other)) is not None:
+    elif (same := same_rational_function(first, second)) is not None:
         return MathComparison(same, "an exact comparison of rational functions")
     handed_on = balls.steps_left.get() is not None  # what takes too long here goes to a worker
     try:
         with balls.limit_steps(balls.MOST_STEPS), _lock:
-            return _AtPoints(one, other, names, parts).run()
+            return _AtPoints(first, second, names, parts).run()
     except balls.StepsError:
         if handed_on:
             raise
         return MathComparison(None, UNDECIDED)
 
 
-def compare_size(one: Node, other: Node) -> int | None:
-    """-1, 0 or 1: `one` against `other`, both real and without symbols; None: undecided."""
-    values = rational(one), rational(other)
+def compare_size(first: Node, second: Node) -> int | None:
+    """-1, 0 or 1 as `first` is less, equal or greater, both real constants; None: undecided."""
+    values = rational(first), rational(second)
     if values[0] is not None and values[1] is not None:
         return (values[0] > values[1]) - (values[0] < values[1])
-    same = same_value(one, other)
+    same = same_value(first, second)
     if same.equal is not False:
         return 0 if same.equal else None
     context = load_flint().ctx
     for precision in (_LOOK, 16 * _LOOK):
         with _lock, context.workprec(precision), contextlib.suppress(*NO_VALUE_ERRORS):
             evaluate = RealEvaluator({}, natural_log=False)
-            gap = evaluate(one) - evaluate(other)
+            gap = evaluate(first) - evaluate(second)
             if gap.is_finite() and not gap.contains(0):
                 return 1 if gap > 0 else -1
     return None
@@ -121,9 +121,9 @@ def as_rational(node: Node) -> Fraction | None:
 class _AtPoints:
     """Two expressions, compared by their values at points for their variables."""
 
-    def __init__(self, one: Node, other: Node, names: list[str], parts: list[Node]) -> None:
+    def __init__(self, first: Node, second: Node, names: list[str], parts: list[Node]) -> None:
         self.context = load_flint().ctx
-        self.one, self.other = one, other
+        self.first, self.second = first, second
         self.names = names
         self.size = len(parts)
         self.real = tree.Constant("i") not in parts
@@ -135,12 +135,12 @@ class _AtPoints:
         self.wanted = (PIECEWISE_POINTS if self.changes else POINTS) if names else 1
         self.points = SamplePoints(
             names,
-            repr(sorted(map(repr, (one, other)))),
-            whole=whole_numbers(one, other),
+            repr(sorted(map(repr, (first, second)))),
+            whole=whole_numbers(first, second),
             pieces=bool(self.changes),
             constants=[int(abs(part.value)) for part in parts if isinstance(part, tree.Number)],
         )
-        self.written = _bits(one) + _bits(other)
+        self.written = _bits(first) + _bits(second)
         self.defined = [False, False]
 
     def run(self) -> MathComparison:
@@ -158,7 +158,7 @@ class _AtPoints:
         return MathComparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
 
     def _tried(self) -> Iterator[Point]:
-        """Points, then positive ones and others of any signs, where nested roots have values."""
+        """Points as drawn, then with positive and random signs, where nested roots have values."""
         yield from self.points.draw(TRIED * self.wanted)
         for count, point in enumerate(self.points.draw(TRIED * self.wanted) if self.names else ()):
             signs = [1 if count % 2 else self.points.generator.choice((1, -1)) for _ in point]
@@ -197,12 +197,12 @@ class _AtPoints:
         self.context.prec = _LOOK
         evaluate = evaluator(point, natural_log=self.natural_log)
         try:
-            one, other = (self._value(evaluate, side) for side in (self.one, self.other))
-            self.defined[0] |= one is not None
-            self.defined[1] |= other is not None
-            if one is None or other is None:
-                return "no value" if one is other or not self._apart(point) else False
-            return (one - other).contains(0) and self._agree(evaluate, point)
+            first, second = (self._value(evaluate, side) for side in (self.first, self.second))
+            self.defined[0] |= first is not None
+            self.defined[1] |= second is not None
+            if first is None or second is None:
+                return "no value" if first is second or not self._apart(point) else False
+            return (first - second).contains(0) and self._agree(evaluate, point)
         except NO_VALUE_ERRORS:
             return "no value"
 
@@ -216,23 +216,23 @@ class _AtPoints:
     def _apart(self, point: Point) -> bool:
         """Whether √x² and |x| differ over the complex numbers where one has no real value."""
         evaluate = ComplexEvaluator(point, natural_log=self.natural_log)
-        return self.folded and not (evaluate(self.one) - evaluate(self.other)).contains(0)
+        return self.folded and not (evaluate(self.first) - evaluate(self.second)).contains(0)
 
     def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | Literal["no value"] | None:
         """Whether both sides are equal there, at a precision that settles it.
 
         A value with too many digits, such as e^{e^x} at 20, counts as none where points can differ.
         """
-        needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.one))
+        needed, size = AGREEMENT + 4.0 * self.written, _magnitude(evaluate(self.first))
         if not (needed + size + _LOOK) * self.size < MOST_WORK:
             return "no value" if self.names else None
         for times in (1, 4):  # the root of a ball round zero has fewer bits
             self.context.prec = times * (int(needed + size) + _LOOK)
-            one, other = evaluate(self.one), evaluate(self.other)
-            gap = one - other
+            first, second = evaluate(self.first), evaluate(self.second)
+            gap = first - second
             if not gap.contains(0):
                 return False
-            limit, scale = evaluate.flint.arb(2) ** -int(needed + 1), abs(one).lower()
+            limit, scale = evaluate.flint.arb(2) ** -int(needed + 1), abs(first).lower()
             if abs(gap) < (limit * scale if 0 < scale < 1 else limit):
                 return True
         return None
@@ -289,11 +289,11 @@ _COUNTERS = frozenset("jklmnpqrstKLMN")
 """Variables that stand for whole numbers by habit."""
 
 
-def whole_numbers(one: Node, other: Node) -> frozenset[str]:
+def whole_numbers(first: Node, second: Node) -> frozenset[str]:
     """The variables that stand for whole numbers: both sides count with them, or one has to."""
-    mine, theirs = _counted(one), _counted(other)
+    mine, theirs = _counted(first), _counted(second)
     found = set().union(*mine.values()) & set().union(*theirs.values())
-    for counted, side in ((mine, other), (theirs, one)):
+    for counted, side in ((mine, second), (theirs, first)):
         calls = (part for part in nodes(side) if isinstance(part, tree.Call))
         periodic = frozenset().union(*(symbols(part) for part in calls if part.name in _PERIODIC))
         found |= (counted["sign"] & _COUNTERS) | (counted["whole"] - periodic)

@@ -177,15 +177,15 @@ class Quotients:
     def __call__(self, node: Node) -> Quotient:
         """The numerator and the denominator."""
         flint = load_flint()
-        one = flint.fmpq_poly([1])
+        first = flint.fmpq_poly([1])
         if self.name not in tree.symbols(node):
             value = rational(node, self.point)
             if value is None:
                 raise OpaqueError
-            return one * flint.fmpq(value.numerator, value.denominator), one
+            return first * flint.fmpq(value.numerator, value.denominator), first
         match node:
             case tree.Symbol():
-                return flint.fmpq_poly([0, 1]), one
+                return flint.fmpq_poly([0, 1]), first
             case tree.Sum(terms):
                 return functools.reduce(self._added, map(self, terms))
             case tree.Product(factors):
@@ -203,12 +203,12 @@ class Quotients:
             raise OpaqueError
         return over**count, under**count
 
-    def _added(self, one: Quotient, other: Quotient) -> Quotient:
-        over = one[0] * other[1] + other[0] * one[1]
-        return self._bounded(over, one[1] * other[1])
+    def _added(self, first: Quotient, second: Quotient) -> Quotient:
+        over = first[0] * second[1] + second[0] * first[1]
+        return self._bounded(over, first[1] * second[1])
 
-    def _multiplied(self, one: Quotient, other: Quotient) -> Quotient:
-        return self._bounded(one[0] * other[0], one[1] * other[1])
+    def _multiplied(self, first: Quotient, second: Quotient) -> Quotient:
+        return self._bounded(first[0] * second[0], first[1] * second[1])
 
     def _bounded(self, over: Any, under: Any) -> Quotient:
         if max(over.degree(), under.degree()) > self.highest_degree:
@@ -220,12 +220,12 @@ HIGHEST_DEGREE = 1000
 """Degree of a polynomial over a field, whose coefficients are worked out one by one."""
 
 
-def same_modulo(one: Node, other: Node, modulus: Node) -> bool | None:
+def same_modulo(first: Node, second: Node, modulus: Node) -> bool | None:
     """Whether two polynomials in one variable have the same coefficients modulo a number.
 
     None where a side is something else, or has a degree beyond the limit.
     """
-    gap = tree.difference(one, other)
+    gap = tree.difference(first, second)
     names, number = tree.symbols(gap), rational(modulus)
     if len(names) != 1 or number is None or number.denominator > 1 or number < 2:
         return None
@@ -253,7 +253,7 @@ def _prime() -> int:
     return candidate
 
 
-def same_rational_function(one: Node, other: Node, largest_factorial: int = 0) -> bool | None:
+def same_rational_function(first: Node, second: Node, largest_factorial: int = 0) -> bool | None:
     """Whether two expressions are one rational function of their variables; None: undecided.
 
     A rational function that is zero at a random point modulo a random prime is zero, but for a
@@ -264,7 +264,7 @@ def same_rational_function(one: Node, other: Node, largest_factorial: int = 0) -
     """
     residue = _Residues(largest_factorial)
     try:
-        if residue(one) == residue(other):
+        if residue(first) == residue(second):
             return True
     except (ArithmeticError, ValueError, OpaqueError):
         return None
