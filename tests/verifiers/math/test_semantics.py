@@ -97,6 +97,9 @@ pieces:
   |y-2| ~ \begin{cases}y-2&y\ge2\\2-y&y<2\end{cases}
   \begin{cases}4&t<4\\t&4\le t<9\\9&t\ge9\end{cases} ~ \min(9,\max(t,4))
   \begin{cases}-5&x<0\\0&x=0\\5&x>0\end{cases} ~ 5\operatorname{sgn}(x)
+moduli of vectors:
+  \|(1,2,3)\| ~ \sqrt{14} ;; |\langle 3,1,-2\rangle| ~ \sqrt{14} ;; |z-4i|^2=9 ~ |z-4i|=3
+  \sqrt{x^2+y^2}=5 ~ x^2+y^2=25 ;; P(9,4) ~ 3024 ;; P(9,4) ~ \frac{9!}{5!}
 residues:
   [4]_{9} ~ 13\pmod 9 ;; 3^{100}\equiv 4\pmod{7} ~ 4
 bases:
@@ -480,6 +483,7 @@ base:
 ranges of terms:
   2\le|z|\le5 ~ [2,5]
 bases of one side:
+  42_{10} ~ 52_8 ;; h=30v+19 ~ h\equiv 19\pmod{30}
   52 ~ 52_8 ;; 1101 ~ 1101_2
 percent:
   150\% ~ 1.5
@@ -789,6 +793,9 @@ number words:
 no answer:
   \text{infinitely many solutions} ~ \text{no solutions}
   \text{no such triangle} ~ \text{no such integer} ;; \text{DNE} ~ 0
+moduli of vectors:
+  \|(1,2,3)\| ~ 6 ;; \sqrt{x^2+y^2}=-5 ~ x^2+y^2=25 ;; P(9,4) ~ 126 ;; 43_{10} ~ 52_8
+  h=30v+18 ~ h\equiv 19\pmod{30} ;; 2y=30v+38 ~ y=30k+38,\ k\in\mathbb{Z}
 residue:
   10 ~ 3 \pmod 7 ;; 3 ~ 10 \pmod 7
 ordinal:

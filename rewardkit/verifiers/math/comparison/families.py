@@ -125,7 +125,7 @@ def same_family(answer: Node, reference: Node) -> MathComparison | None:
         equation = other.points[0][0]
         if isinstance(equation, Relation) and len(family.points[0]) in (2, 3):
             return _solves(family, equation)
-    mine, theirs = _fitted(mine, theirs), _fitted(theirs, mine)
+    mine, theirs = _fitted(mine, theirs, given=True), _fitted(theirs, mine)
     if not mine.ranges and not theirs.ranges:
         vectors = _has_vectors(answer) or _has_vectors(reference)
         free, run = _by_habit(mine, theirs, vectors)
@@ -336,8 +336,11 @@ def _alternatives(shape: Node) -> tuple[Node | None, list[Node]]:
 # Fitting two families to each other
 
 
-def _fitted(family: Family, other: Family) -> Family:
-    """The family with the other's arguments, coordinates and ranges, where it has none itself."""
+def _fitted(family: Family, other: Family, *, given: bool = False) -> Family:
+    """The family with the other's arguments, coordinates and ranges, if it has none itself.
+
+    `given`: the other is the reference, whose range holds for any letter that it lacks.
+    """
     runs, points, size = list(other.ranges.values()), family.points, len(other.points[0])
     if any(run.low is not None or run.natural for run in runs) and "residue" in family.ranges:
         return replace(family, ranges={"residue": Range(True, low=0)})
@@ -349,7 +352,7 @@ def _fitted(family: Family, other: Family) -> Family:
     if family.ranges or len(set(runs)) != 1 or len(free) != len(runs):
         return family
     habit = (_COUNTERS if runs[0].whole else _CONSTANTS | _LINES) | set(other.ranges)
-    fits = free <= habit or len(points[0]) > 1
+    fits = given or free <= habit or len(points[0]) > 1
     return replace(family, ranges=dict.fromkeys(sorted(free), runs[0])) if fits else family
 
 

@@ -135,11 +135,15 @@ def _is_other_derivative(node: Node, value: Node) -> bool:
 
 
 def plain_lengths(node: Node) -> Node:
-    """The tree with the length of a vector as that of a number."""
-    if "norm" not in calls(node):
+    """The tree with the length of a vector as that of a number, or as a root of squares."""
+    if {"norm", "abs"}.isdisjoint(calls(node)):
         return node
-    if isinstance(node, Call) and node.name == "norm":
-        return Call("abs", node.arguments)
+    match node:
+        case Call("norm" | "abs", (vector,)) if cells := matrices.coordinates(vector):
+            squares = tuple(Product((cell, cell)) for cell in cells)
+            return Power(Sum(squares), Number(Fraction(1, 2)))
+        case Call("norm", arguments):
+            return Call("abs", arguments)
     return mapped(node, plain_lengths)
 
 
@@ -450,9 +454,26 @@ def _normal(relation: Relation) -> tuple[str, Node] | None:
         return f"{left} ∝", right
     if operator in "=≠":
         left, right = sorted((left, right), key=lambda side: repr(in_one_order(side)))
+        left, right = _without_power(left, right)
     if operator in ">≥":
         operator, left, right = FLIPPED[operator], right, left
     return operator, difference(left, right)
+
+
+def _without_power(left: Node, right: Node) -> tuple[Node, Node]:
+    """x² + y² = 25 for √(x² + y²) = 5, |z| = 3 for |z|² = 9."""
+    for side, value in ((left, right), (right, left)):
+        match side:
+            case Power(base, Number(exponent)) if (
+                (
+                    exponent == Fraction(1, 2)
+                    or (exponent == 2 and isinstance(base, Call) and base.name == "abs")
+                )
+                and not symbols(value)
+                and compare_size(value, ZERO) == 1
+            ):
+                return base, Power(value, Number(1 / exponent))
+    return left, right
 
 
 def _primed(node: Node) -> Node:

@@ -7,8 +7,10 @@ number is wanted, i + 2j is a tuple where a tuple is wanted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 from itertools import chain
 
 from rewardkit.verifiers.math.comparison import matrices
@@ -197,7 +199,7 @@ def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
     """The answer read as the reference's type, and what it is compared with."""
     answer, reference = written_out(answer), written_out(reference)
     answer, reference = written_form(answer), written_form(reference)
-    for form in (_each_named, _primed, _complex, _approximated):
+    for form in (_counted, _each_named, _primed, _complex, _approximated):
         answer, reference = both(form, answer, reference)
     answer, reference = map(plain_lengths, _values(answer, reference))
     answer, reference = _range(answer, reference), _range(reference, answer, given=True)
@@ -240,6 +242,16 @@ def _each_named(node: Node, other: Node) -> Node:
             return Sequence(each) if len(each) > 1 else node
         case Sequence(items, "") if isinstance(other, Sequence) and len(items) > 1:
             return Sequence(tuple(chain.from_iterable(map(_each, items))), joint=node.joint)
+    return node
+
+
+def _counted(node: Node, other: Node) -> Node:
+    """P(9, 4), beside anything but a point, as the number of arrangements of 4 of 9 things."""
+    match node:
+        case Call("P()", (Number(things), Number(places))) if not isinstance(other, Sequence):
+            counts = (things, places, things - places, 1000 - things)
+            if all(count >= 0 and count.denominator == 1 for count in counts):
+                return Number(Fraction(math.perm(int(things), int(places))))
     return node
 
 

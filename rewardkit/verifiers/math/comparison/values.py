@@ -167,9 +167,9 @@ def _residues(answer: Node, reference: Node) -> MathComparison:
 
 
 def same_numeral(answer: Node, reference: Node, _: Policy) -> MathComparison:
-    """Compare numerals of other bases by digits and base."""
+    """Compare numerals of other bases by their values and bases; base ten states the value."""
     if isinstance(answer, Numeral) and isinstance(reference, Numeral):
-        same = answer.base == reference.base
+        same = answer.base in (reference.base, 10)  # 42_{10} is the value of 52_8
         values = int(answer.digits, answer.base), int(reference.digits, reference.base)
         return MathComparison(same and values[0] == values[1], "digits and base")
     decimal = [
