@@ -48,7 +48,7 @@ class RunMeasures:
     def __init__(self, metric: str, run: str) -> None:
         self.metric, self.run = metric, run
         match = _AT_K.fullmatch(metric)
-        self._estimator = all_right if match and match[1] == "pass^" else pass_at
+        self.estimator = all_right if match and match[1] == "pass^" else pass_at
         self.at_k = int(match[2]) if match else None
         """The k of pass@k or pass^k; None for another metric."""
         self._parts: dict[str, set[str]] = defaultdict(set)
@@ -67,13 +67,6 @@ class RunMeasures:
                 "as accuracy"
             )
         return value
-
-    def of_problem(self, k: int, outcomes: Sequence[float]) -> float | None:
-        """The metric of k completions from a problem's judged outcomes, 1.0 or 0.0, if there are
-        k."""
-        if len(outcomes) < k:
-            return None
-        return self._estimator(k, int(sum(outcomes)), len(outcomes))
 
     def in_tasks(self, tasks: Collection[str]) -> dict[str, Measure]:
         """The measure in each task that has the metric. UsageError if no task has the metric."""
@@ -170,9 +163,10 @@ def read_run(path: Path, metric: str, cluster: str | None = None) -> ComparedRun
                 problems[row.id].cluster = str(row.columns[cluster])
         problems[row.id].values[row.index] = measures.value_of(row)  # a later row of a key replaces
     _refuse_unfinished(path, record, tasks)
-    if measures.at_k:
+    if k := measures.at_k:
         for problem in (problem for by_id in tasks.values() for problem in by_id.values()):
-            problem.values = {0: measures.of_problem(measures.at_k, problem.group)}
+            right, count = int(sum(problem.group)), len(problem.group)
+            problem.values = {0: measures.estimator(k, right, count) if count >= k else None}
     return ComparedRun(str(path), record, tasks, measures)
 
 

@@ -11,6 +11,7 @@ from rewardkit.protocols import Task
 from rewardkit.registry import installed
 from tests.harness.results.making import problem, row
 
+MOTION = MotionTask()
 AQUA, GSM8K, MATH500 = map(installed().task, ("aqua", "gsm8k", "math500"))
 
 
@@ -25,23 +26,13 @@ AQUA, GSM8K, MATH500 = map(installed().task, ("aqua", "gsm8k", "math500"))
         (GSM8K, "$1,200", "1200.0", True),
         (GSM8K, "5 or 6", "5", False),
         (AQUA, "B", "C", False),
-        (
-            MotionTask(),
-            "(1.0), (2.0), (3.0), (4.0), (5.0)",
-            "(1.1), (2.0), (3.0), (4.0), (5.0)",
-            True,
-        ),
-        (
-            MotionTask(),
-            "(1.0), (2.0), (3.0), (4.0), (5.0)",
-            "(3.0), (4.0), (5.0), (6.0), (7.0)",
-            False,
-        ),
-        (MotionTask(), "(1.0), (2.0)", "(1.0), (2.0), (3.0)", False),
-        (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(1.00, 2.00)"] * 5), True),
-        (MotionTask(), ", ".join(["(1.0, 2.0)"] * 5), ", ".join(["(2.0, 1.0)"] * 5), False),
-        (MotionTask(), ", ".join(["(1, 2, 3)"] * 5), ", ".join(["(1.0, 2.0, 3.0)"] * 5), True),
-        (MotionTask(), ", ".join(["(1, 2, 3)"] * 5), ", ".join(["(1, 2)"] * 5), False),
+        (MOTION, "(1.0), (2.0), (3.0), (4.0), (5.0)", "(1.1), (2.0), (3.0), (4.0), (5.0)", True),
+        (MOTION, "(1.0), (2.0), (3.0), (4.0), (5.0)", "(3.0), (4.0), (5.0), (6.0), (7.0)", False),
+        (MOTION, "(1.0), (2.0)", "(1.0), (2.0), (3.0)", False),
+        (MOTION, "(1.0, 2.0), " * 5, "(1.00, 2.00), " * 5, True),
+        (MOTION, "(1.0, 2.0), " * 5, "(2.0, 1.0), " * 5, False),
+        (MOTION, "(1, 2, 3), " * 5, "(1.0, 2.0, 3.0), " * 5, True),
+        (MOTION, "(1, 2, 3), " * 5, "(1, 2), " * 5, False),
         (Game24Task(), "(8 - 4) * 6", "6 * (8 - 4)", False),
     ],
 )
