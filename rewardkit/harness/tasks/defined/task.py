@@ -114,7 +114,7 @@ def filtered_rows(rows: list[Row], wanted: Mapping[str, Any]) -> list[Row]:
 def arranged_options(
     choices: Choices, row: Mapping[str, object], reference: str, order: str
 ) -> tuple[list[str], str]:
-    """A row's options as the prompt lists them, or shuffled by `order`, and the right one's letter.
+    """The options of a row, in order or shuffled by `order`, and the letter of the right option.
 
     Raises ValueError or DataError where the row has none, or none that is right.
 
@@ -185,7 +185,7 @@ _SHOWN: Mapping[str, str] = {
     "strict": "<answer>{}</answer>",
     "think_boxed": "<ANSWER>\n\\boxed{{}}\n</ANSWER>",
 }
-"""The forms that a model is shown: those of the whole reply, without the thinking."""
+"""The forms of the answer as the prompt shows them, without the thinking."""
 _THINKING = "<think>\n...\n</think> "
 _FORMS = {**_SHOWN, **{name: _THINKING + _SHOWN[name] for name in ("r1_zero", "think_boxed")}}
 _FRAMES: Mapping[str, Bounded] = {"xml": AnswerBlockFormat(), "r1_zero": R1ZeroFormat()}
@@ -235,15 +235,14 @@ class DefinedTask:
 
     definition: TaskDefinition
 
-    @property
-    def name(self) -> str:
-        """The name that users type."""
-        return self.definition.name
-
-    @property
-    def about(self) -> str:
-        """A line for `rewardkit list`."""
-        return self.definition.about
+    name = property(attrgetter("definition.name"))
+    about = property(attrgetter("definition.about"))
+    max_tokens = property(attrgetter("definition.max_tokens"))
+    group_by = property(attrgetter("definition.group_by"))
+    fewshot_split = property(attrgetter("definition.fewshot.split"))
+    fewshot_by = property(attrgetter("definition.fewshot.by"))
+    repository = property(attrgetter("definition.data.repository"))
+    split = property(attrgetter("definition.data.split"))
 
     @property
     def prompt(self) -> str:
@@ -254,44 +253,13 @@ class DefinedTask:
         return self.definition.prompt or prompt
 
     @property
-    def max_tokens(self) -> int:
-        """The default limit of a completion."""
-        return self.definition.max_tokens
-
-    @property
     def timeout(self) -> float | None:
         """The seconds for a verdict; None: the verifier's own deadline."""
         return self.definition.timeout or None
 
     @property
-    def group_by(self) -> tuple[str, ...]:
-        """Columns for whose values accuracy is also reported separately."""
-        return self.definition.group_by
-
-    @property
-    def fewshot_split(self) -> str:
-        """The split that examples are drawn from."""
-        return self.definition.fewshot.split
-
-    @property
-    def fewshot_by(self) -> str:
-        """The column in which examples agree with the problem; empty: none."""
-        return self.definition.fewshot.by
-
-    @property
-    def repository(self) -> str:
-        """The data set's id on the hub; empty for a file."""
-        return self.definition.data.repository
-
-    @property
     def configuration(self) -> str | None:
-        """The data set's configurations."""
         return ", ".join(self.definition.data.subset) or None
-
-    @property
-    def split(self) -> str:
-        """The data set's split."""
-        return self.definition.data.split
 
     @cached_property
     def wording(self) -> TaskWording:
@@ -339,7 +307,7 @@ class DefinedTask:
         return plain_definition(self.definition)
 
     def load(self, *, data: str | None, split: str | None, seed: int) -> list[Sample]:
-        """The rows that pass the filter, of `data` (a file or a hub id) or of the definition's."""
+        """The rows of `data` (a file or a hub id), else of the definition, that pass the filter."""
         source = named_source(data) if data else self.definition.data
         kept = split or self.definition.data.split
         rows = filtered_rows(source_rows(source, kept), self.definition.filter)
@@ -417,8 +385,10 @@ class DefinedTask:
             raise UsageError(f"task {self.name!r}: [verifier.rubric] {error}") from None
 
     def perfect(self, sample: Sample) -> str:
-        """The row's right completion; without one the reference, as the default prompt asks for it,
-        or where that is tests, the solution."""
+        """The row's right completion, else the reference in the form of the default prompt.
+
+        Where the reference holds tests, the solution.
+        """
         if right := sample.columns.get(self.definition.columns.right):
             return str(right)
         answer = self.wording.answer(sample)
@@ -447,7 +417,7 @@ class DefinedTask:
 
     @cached_property
     def _reads(self) -> tuple[str, ...]:
-        """The answer styles that the verifier reads; its own, the default prompt's, is first.
+        """The answer styles that the verifier reads; the style of the default prompt is first.
 
         The empty style is any text.
         """
@@ -466,7 +436,7 @@ class DefinedTask:
 
     @property
     def _styles(self) -> tuple[str, ...]:
-        """All answer styles that are read: the verifier's own, and forms around an answer."""
+        """All answer styles: the styles of the verifier, and forms around an answer."""
         boxed = ("think_boxed",) if "boxed" in self._reads else ()
         return tuple(dict.fromkeys((*self._reads, *_FRAMES, *boxed)))
 
@@ -507,9 +477,9 @@ class DefinedTask:
         return Sample(reference, question, identifier, row, tuple(others), turns)
 
     def _question(self, row: Mapping[str, object], index: int) -> tuple[str, tuple[Message, ...]]:
-        """The columns of the problem, joined, without those that the row leaves empty.
+        """The columns of the problem, joined; empty columns of the row are left out.
 
-        Of a list of messages: the last one's text, and the messages before it.
+        Of a list of messages: the text of the last message, and the messages before.
         """
         named = self.definition.columns.question
         filled = [name for name in named if name not in row or row[name] not in (None, "")]
@@ -547,7 +517,7 @@ class DefinedTask:
         return dict(zip(distinct, judge_many(_Search(pattern), items), strict=True))
 
     def _stated_references(self, row: Mapping[str, object], index: int) -> tuple[str, ...]:
-        """The texts that hold a row's references, at least one: empty where it needs none."""
+        """The texts that hold a row's references; an empty text if the row needs no reference."""
         columns = self.definition.columns
         self._check_verifier(row, index)
         if self.definition.choices.answer == "first":
@@ -575,7 +545,7 @@ class DefinedTask:
         return tuple(self._answer_part(text, index) for text in texts)
 
     def _answer_part(self, text: str, index: int) -> str:
-        """What a reference column holds of the reference: all of it, or a part."""
+        """The reference in the text of its column: the whole text, or a part."""
         columns = self.definition.columns
         if columns.reference_after:
             text = text.rpartition(columns.reference_after)[2]
@@ -622,8 +592,8 @@ def load_task_file(path: str) -> DefinedTask:
 
 
 def _refuse_caller_parameters(section: VerifierSection) -> None:
-    """UsageError for a parameter that decides what runs, is read or gets a key: a stranger may have
-    written the file."""
+    """UsageError for a parameter that may run, read or send anything: a stranger may have written
+    the file."""
     given = {section.name: {**section.parameters, **section.flexible}}
     for name, parameters in (section.parameters if section.names else given).items():
         if not parameters:
