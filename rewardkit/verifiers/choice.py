@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
-from rewardkit.verifiers.exact import Normalisation, unwrapped
+from rewardkit.verifiers.exact import Normalisation, unwrap
 from rewardkit.verifiers.reading import answer_block, boxes
 from rewardkit.verifiers.stated import (
     LAST_PART,
@@ -205,10 +205,10 @@ def named_option(answer: str, column: object) -> str | None:
     >>> named_option("The answer is Oslo.", ["Bergen", "Oslo"])
     'B'
     """
-    stated = _LOOSE(unwrapped(stated_answer(answer, "lenient")))
+    stated = _LOOSE(unwrap(stated_answer(answer, "lenient")))
     if not stated or (len(stated) == 1 and stated.isalpha()):
         return None
-    texts = [_LOOSE(unwrapped(text)) for text in option_texts(column)]
+    texts = [_LOOSE(unwrap(text)) for text in option_texts(column)]
     if texts.count(stated) != 1 or texts.index(stated) >= len(LETTERS):
         return None
     return LETTERS[texts.index(stated)]

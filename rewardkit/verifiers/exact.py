@@ -21,10 +21,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _WRAPPERS = " \t\r\n*_`\"'“”‘’$"
 
 
-def unwrapped(answer: str) -> str:
+def unwrap(answer: str) -> str:
     """Return an answer without the quotes, stars and final full stop around it.
 
-    >>> unwrapped("**Oslo**.")
+    >>> unwrap("**Oslo**.")
     'Oslo'
     """
     return answer.strip(_WRAPPERS).rstrip(".").strip(_WRAPPERS)
@@ -147,7 +147,7 @@ class Exact(Verifier):
         if normalised.equal(answer, reference):
             return True
         return self.reading == "lenient" and normalised.equal(
-            unwrapped(answer), unwrapped(reference) or reference
+            unwrap(answer), unwrap(reference) or reference
         )
 
 
@@ -222,5 +222,5 @@ class Regex(Verifier):
         answer = stated_answer(text, self.reading)
         if not answer:
             return Verdict.wrong(Failure.NO_ANSWER, message="no answer is stated")
-        forms = [answer, unwrapped(answer)] if self.reading == "lenient" else [answer]
+        forms = [answer, unwrap(answer)] if self.reading == "lenient" else [answer]
         return Verdict.judged(any(map(expression.fullmatch, forms)), answer=answer)

@@ -21,7 +21,7 @@ from rewardkit.verifiers.reading import (
     numbers,
 )
 from rewardkit.verifiers.rubric import Rubric
-from rewardkit.verifiers.stated import Found, denied, standing_boxes, stated
+from rewardkit.verifiers.stated import Found, is_denied, standing_boxes, stated
 
 Value = Decimal | Fraction
 
@@ -91,7 +91,7 @@ def number_in(text: str) -> Value | None:
     written, value = found[-1]
     start = text.rfind(written)
     scale = _SCALE.match(text, end := start + len(written))
-    if denied(text, start, scale.end() if scale else end):
+    if is_denied(text, start, scale.end() if scale else end):
         return None
     if scale is None or len(found) > 1:
         return value

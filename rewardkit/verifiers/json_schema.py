@@ -118,7 +118,7 @@ def _requirement(reference: str) -> _Requirement:
     """The schema and the values of a reference. ValueError if it holds none."""
     from jsonschema_rs import ReferencingError, ValidationError, validator_for
 
-    schema, values = _unwrapped(_read(reference, "json"))
+    schema, values = _unwrap(_read(reference, "json"))
     if not isinstance(values, dict):
         raise ValueError("'values' must map paths to values")
     try:
@@ -143,7 +143,7 @@ _LABELS = frozenset(
 """What may stand beside such a key and constrains no document, or `values`."""
 
 
-def _unwrapped(reference: Any) -> tuple[Any, Any]:
+def _unwrap(reference: Any) -> tuple[Any, Any]:
     """The schema and the values that a reference holds. ValueError if that isn't clear."""
     values: Any = {}
     while isinstance(reference, dict):
@@ -236,7 +236,7 @@ def _read_yaml(text: str) -> Any:
 
 _READERS: Mapping[DocumentForm, Callable[[str], Any]] = {
     "json": lambda text: json.loads(
-        text, parse_float=Decimal, parse_constant=refused_number, object_pairs_hook=unique_keys
+        text, parse_float=Decimal, parse_constant=refuse_number, object_pairs_hook=unique_keys
     ),
     "yaml": _read_yaml,
     "toml": lambda text: tomllib.loads(text, parse_float=Decimal),
@@ -289,7 +289,7 @@ def _as_json(value: object) -> object:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, float | Decimal) and not math.isfinite(value):
-        refused_number(str(value))
+        refuse_number(str(value))
     if isinstance(value, str):
         value.encode()
     if value is None or isinstance(value, bool | int | float | Decimal | str):
@@ -306,7 +306,7 @@ def unique_keys(pairs: list[tuple[Any, object]]) -> dict[str, object]:
     return found
 
 
-def refused_number(text: str) -> NoReturn:
+def refuse_number(text: str) -> NoReturn:
     """Raise ValueError for NaN and infinities."""
     raise ValueError(f"{text} isn't a number of JSON")
 

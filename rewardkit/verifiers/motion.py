@@ -133,12 +133,12 @@ def last_coordinates(text: str, dimensions: int = 1) -> list[float] | None:
     return None
 
 
-def rendered(values: Sequence[float], dimensions: int = 1) -> str:
+def render_points(values: Sequence[float], dimensions: int = 1) -> str:
     """Return the points as `(9.5), (11.0), …`; `coordinates` reads the same floats back."""
     return ", ".join(f"({', '.join(map(repr, point))})" for point in _points(values, dimensions))
 
 
-def grouped(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
+def group_coordinates(dimensions: int, values: Sequence[float]) -> list[float] | list[list[float]]:
     """Return a number for each point, or a list of its coordinates if it has several."""
     if dimensions == 1:
         return list(values)
@@ -317,7 +317,7 @@ class MotionAccuracy(Bounded):
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="no coordinates after [ANSWER]")
         complete = len(predicted) == len(targets)
-        correct = complete and within(predicted, targets)
+        correct = complete and is_within(predicted, targets)
         error = mean_absolute_error(predicted, targets)
         points = len(predicted) // dimensions
         count = "" if complete else f"; {points} points instead of {PREDICTED}"
@@ -325,7 +325,7 @@ class MotionAccuracy(Bounded):
         return Verdict(
             correct,
             accuracy(predicted, targets),
-            answer=rendered(predicted, dimensions),
+            answer=render_points(predicted, dimensions),
             failure=None if correct else wrong,
             message=f"mean absolute error {error:.4g}{count}",
         )
@@ -361,7 +361,7 @@ class MotionFormat(Bounded):
         return Verdict(
             correct=tenths == 10,
             score=tenths / 10,
-            answer=None if predicted is None else rendered(predicted, dimensions),
+            answer=None if predicted is None else render_points(predicted, dimensions),
             failure=None if tenths == 10 else failure,
             parts={"structure": structure / 10, "analysis": reasoning / 10, "answer": form / 10},
         )
@@ -394,7 +394,9 @@ class MotionFlexible(Bounded):
             predicted = last_coordinates(text, dimensions)
         if predicted is None:
             return Verdict.wrong(Failure.NO_ANSWER, message="fewer than five numbers")
-        return Verdict.judged(within(predicted, targets), answer=rendered(predicted, dimensions))
+        return Verdict.judged(
+            is_within(predicted, targets), answer=render_points(predicted, dimensions)
+        )
 
 
 motion = Rubric(
@@ -418,7 +420,7 @@ def _errors(predicted: Sequence[float], targets: Sequence[float]) -> list[float]
     return [abs(guess - target) for guess, target in zip(predicted, targets, strict=False)]
 
 
-def within(
+def is_within(
     predicted: Sequence[float], targets: Sequence[float], tolerance: float = TOLERANCE
 ) -> bool:
     """Return whether the mean absolute error is below `tolerance`.

@@ -69,7 +69,7 @@ def boxes(text: str) -> list[str]:
     >>> boxes(r"First \boxed{3}, then \boxed{\frac{1}{2}}.")
     ['3', '\\frac{1}{2}']
     """
-    return [unnested(text[start:end]) for start, end in box_spans(text)[0]]
+    return [unnest(text[start:end]) for start, end in box_spans(text)[0]]
 
 
 def box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
@@ -229,7 +229,7 @@ def last_match(
     return last
 
 
-def unnested(content: str) -> str:
+def unnest(content: str) -> str:
     """Return the content of a box without boxes directly inside it."""
     content = content.rstrip().lstrip(" \n")  # a tab or a form feed may stand for a backslash
     for _ in range(NESTING):

@@ -370,7 +370,7 @@ class _Database:
                 if cursor.description is None:
                     raise ValueError("it isn't a query")
                 names = [column[0] for column in cursor.description]
-                return _Result(_bounded(cursor, most), names, self._authoriser.reads)
+                return _Result(_bounded_rows(cursor, most), names, self._authoriser.reads)
 
     @contextlib.contextmanager
     def _limited(self) -> Iterator[None]:
@@ -389,7 +389,7 @@ class _Database:
 _open = lru_cache(maxsize=16)(_Database)
 
 
-def _bounded(cursor: sqlite3.Cursor, most: int) -> list[Row]:
+def _bounded_rows(cursor: sqlite3.Cursor, most: int) -> list[Row]:
     rows: list[Row] = []
     size = 0
     for row in islice(cursor, most):

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rewardkit.verifiers.reading import after_marker, answer_block, box_spans, unnested
+from rewardkit.verifiers.reading import after_marker, answer_block, box_spans, unnest
 
 Reading = Literal["strict", "lenient"]
 
@@ -190,7 +190,7 @@ def without_remark(text: str) -> str:
     return text[: remark.start()].rstrip() if remark else text
 
 
-def denied(text: str, start: int, end: int) -> bool:
+def is_denied(text: str, start: int, end: int) -> bool:
     """Whether the words of a short text deny, bound or take back its value at `text[start:end]`."""
     language = language_of(text) or load_language("en")
     before, after = _ABOUT_IT.sub(" ", text[:start]), text[end:]
@@ -275,14 +275,14 @@ class _Statements:
             return
         *_, noun = (None, *language.announcement.finditer(self.masked, start, end))
         praised = language.praise.search(self.masked, start, end)
-        if praised and self._praised(language, start, end):
+        if praised and self._reads_praise(language, start, end):
             return
         if noun is not None:
-            self._announced(language, start, noun, end)
+            self._read_announcement(language, start, noun, end)
         elif self.spoken is not None:
-            self._corrected(self.spoken, start, end)
+            self._read_correction(self.spoken, start, end)
 
-    def _praised(self, language: Language, start: int, end: int) -> bool:
+    def _reads_praise(self, language: Language, start: int, end: int) -> bool:
         """Read a clause that starts with a value and calls it the answer: "B is correct"."""
         for at in reversed(self.clause_starts(language, start, end)):
             lead = language.lead.match(self.masked, at, end)
@@ -295,12 +295,14 @@ class _Statements:
                 return True
         return False
 
-    def _announced(self, language: Language, start: int, noun: re.Match[str], end: int) -> None:
+    def _read_announcement(
+        self, language: Language, start: int, noun: re.Match[str], end: int
+    ) -> None:
         colon = self.masked.rfind(": ", start, noun.start()) + 1
         at = max(self.clause_starts(language, start, noun.start())[-1], colon)
         copula = language.copula.match(self.masked, noun.end(), end)
         if copula is None:
-            if not self._replaced(language, start, noun.end(), end) and _VALUE.search(
+            if not self._reads_replacement(language, start, noun.end(), end) and _VALUE.search(
                 self.masked, noun.end(), end
             ):
                 self._settle(language, start, None)
@@ -309,7 +311,7 @@ class _Statements:
         plain = known and not language.condition.search(self.masked, start, at)
         self._value(language, start, copula.end(), end, plain=plain)
 
-    def _corrected(self, language: Language, start: int, end: int) -> None:
+    def _read_correction(self, language: Language, start: int, end: int) -> None:
         """Read a sentence after an announcement: "That is wrong", "No, it is 6", "Oops, 6"."""
         word = self.word_at(start)
         contrast = language.contrast.search(self.masked, word, end)
@@ -353,7 +355,7 @@ class _Statements:
                 return
             at, end = self._after_filler(language, *later[0]), later[0][1]
         refused = language.refusal.match(self.masked, at, end)
-        if self._replaced(language, start, at, end):
+        if self._reads_replacement(language, start, at, end):
             return
         if refused and language.negation.match(self.masked, at, end):
             other = self.take(self.text, self._after_filler(language, refused.end(), end), end)
@@ -363,30 +365,30 @@ class _Statements:
             if contrast and self.masked[refused.end() : contrast.start()].strip():
                 at = self._after_filler(language, contrast.end(), end)
                 refused = language.refusal.match(self.masked, at, end)
-        found = None if refused else self._taken(language, at, end)
+        found = None if refused else self._take_value(language, at, end)
         if refused or found is not None:
             stands = plain and found is not None and self._stands(language, found, at, end)
             self._settle(language, start, found.value if found is not None and stands else None)
             cut = self._clause_end(language, found.end - 1 if found is not None else at, end)
             if not stands and language.retraction.match(self.masked, self.word_at(cut), end):
-                self._corrected(language, cut, end)  # 5, no: 6
+                self._read_correction(language, cut, end)  # 5, no: 6
 
     def _settle(self, language: Language, start: int, answer: str | None) -> None:
         self.answer, self.announced_at, self.spoken = answer, start, language
 
-    def _replaced(self, language: Language, start: int, at: int, end: int) -> bool:
+    def _reads_replacement(self, language: Language, start: int, at: int, end: int) -> bool:
         """Read a later clause of an announcement's sentence: ", but it is 6"."""
         for clause in self.clause_starts(language, at, end)[1:]:
             pronoun = language.it.match(self.masked, self.word_at(clause), end)
             value = self._after_filler(language, pronoun.end(), end) if pronoun else end
-            if pronoun and self._taken(language, value, end):
+            if pronoun and self._take_value(language, value, end):
                 self._value(language, start, pronoun.end(), end, plain=True)
                 return True
         return False
 
-    def _taken(self, language: Language, at: int, end: int) -> Found | None:
+    def _take_value(self, language: Language, at: int, end: int) -> Found | None:
         stop = self._clause_end(language, at, end)
-        return self.take(self.text, at, stop) or self._concluded(language, at, end)
+        return self.take(self.text, at, stop) or self._find_conclusion(language, at, end)
 
     def _after_filler(self, language: Language, at: int, end: int) -> int:
         filler = language.filler.match(self.masked, at, end)
@@ -448,10 +450,10 @@ class _Statements:
             found = self.take(self.text, bold.start(1), bold.end(1))
             if found and found.end >= bold.end(1) - 1:
                 return found.value
-        found = self._concluded(language, start, end)
+        found = self._find_conclusion(language, start, end)
         return found.value if found and self._stands(language, found, start, end) else None
 
-    def _concluded(self, language: Language, start: int, end: int) -> Found | None:
+    def _find_conclusion(self, language: Language, start: int, end: int) -> Found | None:
         """Return what a sentence states after its last verb or sign of equality.
 
         One clause at its end may be an aside: a reason, or words without a value.
@@ -521,12 +523,12 @@ def standing_boxes(text: str) -> list[str]:
     spans, last_opened = box_spans(text)
     if last_opened > (spans[-1][0] if spans else -1):
         return []
-    if len(spans) == 1 and (only := unnested(text[slice(*spans[0])])).isdigit():
+    if len(spans) == 1 and (only := unnest(text[slice(*spans[0])])).isdigit():
         return [only]
     kept: list[str] = []
     ended, only_marks = 0, True
     for start, end in spans:
-        between, content = text[ended:start].rpartition("\\")[0], unnested(text[start:end])
+        between, content = text[ended:start].rpartition("\\")[0], unnest(text[start:end])
         only_marks = not re.search(r"[^\W\d_]{2}", between)
         ended = end
         empty = _PLACEHOLDER.fullmatch(content) is not None

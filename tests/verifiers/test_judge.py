@@ -21,7 +21,7 @@ import rewardkit
 from rewardkit import Failure, Sample, Verdict
 from rewardkit.endpoint import client
 from rewardkit.errors import Unavailable, UsageError
-from rewardkit.verifiers.judge.use import audited, take_judge_uses
+from rewardkit.verifiers.judge.use import audit_text, take_judge_uses
 from rewardkit.verifiers.judge.verifier import FORMS, UNRELATED, Judge, JudgeInput, PromptName
 from tests.support.commands import run_command
 from tests.support.judge_server import Handler, JudgeServer, judging_server
@@ -388,13 +388,13 @@ def test_the_error_of_an_audit_is_read(tmp_path: Path) -> None:
     totals = {name: {"errors": errors, "n": n} for name, (errors, n) in rates.items()}
     file.write_text(json.dumps({"verifier_args": {"model": "m"}, "totals": totals}))
     by = Judge(model="m", audit=str(file))
-    assert audited(by) == "3 of 300 false accepts, 1 of 50 false rejects, 0 of 2,000 hacks"
-    assert audited(Judge(model="m")) == "not audited"
+    assert audit_text(by) == "3 of 300 false accepts, 1 of 50 false rejects, 0 of 2,000 hacks"
+    assert audit_text(Judge(model="m")) == "not audited"
     with pytest.raises(UsageError, match="another judge, which differs in model, votes;"):
-        audited(replace(by, model="n", votes=3))
+        audit_text(replace(by, model="n", votes=3))
     file.write_text("{}")
     with pytest.raises(UsageError, match="rewardkit audit judge --json"):
-        audited(replace(by, votes=5))
+        audit_text(replace(by, votes=5))
 
 
 def test_an_audit_of_a_judge_is_what_its_runs_record(
@@ -405,7 +405,7 @@ def test_an_audit_of_a_judge_is_what_its_runs_record(
     limits = ["--per-family", "1", "--family", "near miss", "--json"]
     assert run_command("audit", "judge", *given, *limits) == 0
     (tmp_path / "audit.json").write_text(capsys.readouterr().out)
-    assert audited(judge(server, audit=str(tmp_path / "audit.json"))).startswith("0 of ")
+    assert audit_text(judge(server, audit=str(tmp_path / "audit.json"))).startswith("0 of ")
 
 
 def test_a_cache_that_can_not_be_written_is_named(server: JudgeServer, tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ from rewardkit.verifiers.motion import (
     MotionFlexible,
     MotionFormat,
     coordinates,
+    is_within,
     last_coordinates,
     mean_absolute_error,
     mean_squared_error,
     motion,
-    rendered,
-    within,
+    render_points,
 )
 
 REFERENCE = "(9.5), (11.0), (12.5), (14.0), (15.5)"
@@ -43,7 +43,7 @@ PERFECT = reply()
 
 def shifted(*errors: float) -> str:
     pairs = zip(TARGETS, errors, strict=False)
-    return reply(rendered([round(target + error, 6) for target, error in pairs]))
+    return reply(render_points([round(target + error, 6) for target, error in pairs]))
 
 
 @pytest.mark.parametrize(
@@ -221,14 +221,14 @@ def test_coordinates_are_read(text: str, values: list[float] | None) -> None:
 
 def test_an_answer_is_read_back_to_the_same_floats() -> None:
     values = [0.1 + 0.2, -1e-7, 1e22, 15.0]
-    assert coordinates(rendered(values)) == values
+    assert coordinates(render_points(values)) == values
 
 
 def test_errors_are_by_position() -> None:
     assert mean_absolute_error([1.0, 2.0], [1.5, 2.0, 9.0]) == 0.25
     assert mean_absolute_error([1.0, 2.0], [2.0, 4.0]) == 1.5
     assert mean_squared_error([1.0, 2.0], [2.0, 4.0]) == 2.5
-    assert within([1.05], [1.0], tolerance=0.1)
+    assert is_within([1.05], [1.0], tolerance=0.1)
     assert last_coordinates("1 2 3 4") is None
     with pytest.raises(ValueError, match="no coordinates"):
         mean_squared_error([], [1.0])

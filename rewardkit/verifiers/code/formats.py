@@ -98,7 +98,7 @@ def read_tests(sample: Sample, named: SuiteFormat = "") -> Suite:
     """Return a sample's tests. ValueError if its reference holds none in this format."""
     columns = sample.columns
     try:
-        value = _parsed(sample.reference)
+        value = _parse(sample.reference)
         tests = _READERS[named or _shape(value, columns)](value, columns)
     except (LookupError, TypeError, AttributeError, EOFError, RecursionError) as error:
         raise ValueError(
@@ -144,14 +144,14 @@ def before_function(stub: str, function: str) -> str:
     return "" if header is None else stub[: header.start()].strip()
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
-        return _loaded(text)
+        return _load(text)
     except (ValueError, RecursionError):
         return text
 
 
-def _loaded(text: str) -> Any:
+def _load(text: str) -> Any:
     """The value of JSON, whose integers may have more digits than Python reads unasked."""
     return json.loads(text, parse_int=_integer)
 
@@ -190,15 +190,15 @@ def _inputs_outputs(value: Any, columns: Mapping[str, object]) -> Suite:
 
 
 def _stdin(given: Any, expected: Any) -> Case:
-    text = _joined(given)
+    text = _join(given)
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"a test's input isn't text: {error}") from error
-    return Case(text, (_joined(expected),))
+    return Case(text, (_join(expected),))
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -207,14 +207,14 @@ def _call(given: Any, expected: Any) -> Case:
 
     As in APPS's own grader, a dict in a list's first place has its keys as integers if they are.
     """
-    arguments = [_loaded(line) for line in given.split("\n")] if isinstance(given, str) else given
+    arguments = [_load(line) for line in given.split("\n")] if isinstance(given, str) else given
     if not isinstance(arguments, list):
         raise ValueError(f"the arguments {arguments!r:.80} are not a list")
     if arguments and isinstance(arguments[0], dict) and not isinstance(given, str):
         with contextlib.suppress(ValueError):
             arguments = [{int(key): item for key, item in arguments[0].items()}, *arguments[1:]]
     if isinstance(expected, str) and isinstance(given, str):
-        return Case(arguments, (_loaded(expected),))
+        return Case(arguments, (_load(expected),))
     wrapped = isinstance(expected, list) and len(expected) == 1
     return Case(arguments, (expected, expected[0]) if wrapped else (expected,))
 
@@ -239,7 +239,7 @@ def _livecodebench(value: Any, columns: Mapping[str, object]) -> Suite:
     """A row of LiveCodeBench: two columns of tests, and a function's name in `metadata`."""
     if "private_test_cases" not in columns:
         return _inputs_outputs(value, columns) if isinstance(value, Mapping) else _listed(value, {})
-    cases = [*_unpacked(columns["public_test_cases"]), *_unpacked(columns["private_test_cases"])]
+    cases = [*_unpack(columns["public_test_cases"]), *_unpack(columns["private_test_cases"])]
     metadata = columns.get("metadata") or {}
     known = json.loads(metadata) if isinstance(metadata, str) else metadata
     name = known.get("func_name") if isinstance(known, Mapping) else None
@@ -253,9 +253,9 @@ class PackedCase(msgspec.Struct):
     output: str
 
 
-def _unpacked(value: Any) -> list[Any]:
+def _unpack(value: Any) -> list[Any]:
     """A column of LiveCodeBench's tests: JSON, or a pickle of it, compressed, in base 64."""
-    parsed = _parsed(value) if isinstance(value, str) else value
+    parsed = _parse(value) if isinstance(value, str) else value
     if isinstance(parsed, str):
         packed = base64.b64decode(parsed)
         most = min(LONGEST_TESTS, max(FREE_BYTES, MOST_RATIO * len(packed)))

@@ -79,12 +79,12 @@ def imports(program: str, packages: Sequence[str]) -> bool:
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
 
 
-def assembled(program: str, name: str, stub: str, before: str) -> str:
+def assemble_program(program: str, name: str, stub: str, before: str) -> str:
     """Return the program to run: `before` and `program`, or `stub` and its continuation.
 
     `before` precedes a program that defines `name` itself.
 
-    >>> assembled("    return n + 1", "f", "import math\\ndef f(n):\\n", "import math")
+    >>> assemble_program("    return n + 1", "f", "import math\\ndef f(n):\\n", "import math")
     'import math\\ndef f(n):\\n    return n + 1'
     """
     header = rf"^(?:async +def|def|class) +{re.escape(name)}\b|^{re.escape(name)} *="
@@ -146,7 +146,7 @@ class Rules:
         if outcome.ended == "exit" and (lenient or outcome.status == 0):
             pass
         elif outcome.ended != "completed":
-            return failed(outcome, ("input", case.given), ("expected", expected))
+            return fault_of(outcome, ("input", case.given), ("expected", expected))
         if self.checker:
             same = bool(load_checker(self.checker)(case.given, output, expected))
         else:
@@ -163,7 +163,7 @@ class Rules:
             return None
         given, expected = ("input", _repr(case.given)), ("expected", _repr(case.expected[0]))
         if outcome.ended != "returned":
-            return failed(outcome, given, expected)
+            return fault_of(outcome, given, expected)
         sides = (given, expected, ("output", _repr(outcome.value)))
         return Fault(Failure.WRONG, "the result differs", sides)
 
@@ -175,7 +175,7 @@ def _repr(value: Any) -> str:
         return "a very long number"
 
 
-def failed(outcome: Outcome, *sides: tuple[str, str]) -> Fault:
+def fault_of(outcome: Outcome, *sides: tuple[str, str]) -> Fault:
     """Return why a program that gave no result is wrong."""
     failure = Failure.TIMEOUT if outcome.ended == "timeout" else Failure.WRONG
     stderr = outcome.stderr.decode(errors="replace")
@@ -202,7 +202,7 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
     has_class = defines_class(program, tests)
     before = before_function(tests.stub, tests.function)
     header = "Solution" if has_class else tests.function
-    source = assembled(program, header, tests.stub, before)
+    source = assemble_program(program, header, tests.stub, before)
     if tests.kind == "stdin":
         return lambda case: rules.printed(jail.run(source, case.given.encode()), case)
     if tests.kind == "call":
@@ -213,8 +213,8 @@ def python_runner(jail: Jail, program: str, tests: Suite, rules: Rules, in_proce
 
     def check(case: Case) -> Fault | None:
         if in_process:
-            return tested(jail.check_in_process(case.given, source), in_process)
-        return tested(jail.check(case.given, source, case.expected), in_process)
+            return script_fault(jail.check_in_process(case.given, source), in_process)
+        return script_fault(jail.check(case.given, source, case.expected), in_process)
 
     return check
 
@@ -223,7 +223,7 @@ METHOD = "\n\ndef {0}(*values, **named):\n    return Solution().{0}(*values, **n
 """Calls a method of LeetCode's class as a function."""
 
 
-def tested(outcome: Outcome, in_process: bool) -> Fault | None:
+def script_fault(outcome: Outcome, in_process: bool) -> Fault | None:
     """Return why a test program fails; None if all of it ran.
 
     No program is to blame where the tests can't import a module: the program, in another process,
@@ -232,15 +232,15 @@ def tested(outcome: Outcome, in_process: bool) -> Fault | None:
     if outcome.ended == "completed":
         return None
     if in_process:  # the program may have reported anything
-        return failed(outcome)
+        return fault_of(outcome)
     if outcome.ended == "opaque":
         return Fault(None, "the tests pass an object that can't cross; set in_process")
     if outcome.ended == "missing":
         return Fault(None, f"the tests themselves fail: {outcome.value}")
-    return failed(outcome)
+    return fault_of(outcome)
 
 
-def built(
+def build_program(
     jail: Jail, program: str, build: Sequence[str], execute: Sequence[str], rules: Rules
 ) -> Runner | Fault:
     """Return what runs a program in another language; a fault if the program doesn't compile."""
@@ -248,7 +248,7 @@ def built(
     build, execute = ([places.get(word, word) for word in command] for command in (build, execute))
     outcome = jail.build(build, {places["{src}"]: program.encode(errors="surrogatepass")})
     if outcome.ended == "timeout":
-        return failed(outcome)
+        return fault_of(outcome)
     if (outcome.ended, outcome.status) not in (("exit", 0), ("completed", 0)):
         lines = outcome.stderr.decode(errors="replace").splitlines()
         error = next((line for line in lines if "error" in line), outcome.ended)

@@ -23,7 +23,7 @@ from rewardkit.verifiers.code.runner import (
     Fault,
     Rules,
     Runner,
-    built,
+    build_program,
     defines_class,
     imports,
     last_block,
@@ -267,7 +267,7 @@ class Code(Verifier):
         rules = Rules(comparison, tolerance, self.checker)
         if tests.language != "python":
             build, execute = (shlex.split(line) for line in self.commands[tests.language])
-            runner: Runner | Fault = built(jail, program, build, execute, rules)
+            runner: Runner | Fault = build_program(jail, program, build, execute, rules)
         else:
             runner = python_runner(jail, program, tests, rules, self.in_process)
         if isinstance(runner, Fault):

@@ -11,10 +11,10 @@ from rewardkit.verifiers.instructions.kinds import (
     Place,
     Relation,
     Split,
-    compared,
     either,
     expression,
     fixed,
+    is_in_relation,
     kind,
     whole_word,
 )
@@ -48,7 +48,7 @@ def keyword_frequency(
 ) -> bool:
     """The keyword occurs as often as asked; fixed, as a text and a whole word."""
     found = len(find(keyword.strip()).findall(text))
-    return compared(found, relation, frequency)
+    return is_in_relation(found, relation, frequency)
 
 
 def _bounded(word: str) -> re.Pattern[str]:
@@ -65,7 +65,7 @@ def lacks_words(text: str, find: Find, forbidden_words: list[str]) -> bool:
 def letter_frequency(text: str, letter: str, let_frequency: int, let_relation: Relation) -> bool:
     """The letter, in either case, occurs as often as asked."""
     found = text.lower().count(letter.strip().lower())
-    return compared(found, let_relation, let_frequency)
+    return is_in_relation(found, let_relation, let_frequency)
 
 
 # --- language and case
@@ -102,7 +102,7 @@ def small_english(text: str, language_of: LanguageOf) -> bool:
 def capital_word_frequency(text: str, capital_frequency: int, capital_relation: Relation) -> bool:
     """The number of words in capitals is as asked; the Penn Treebank divides words."""
     count = sum(map(str.isupper, penn_words(text)))
-    return compared(count, capital_relation, capital_frequency)
+    return is_in_relation(count, capital_relation, capital_frequency)
 
 
 # --- length
@@ -111,13 +111,13 @@ def capital_word_frequency(text: str, capital_frequency: int, capital_relation: 
 @either("length_constraints:number_words", runs, words)
 def word_count(text: str, split: Split, num_words: int, relation: Relation) -> bool:
     r"""The number of words, runs of `\w`, is as asked; fixed, `don't` is one word."""
-    return compared(len(split(text)), relation, num_words)
+    return is_in_relation(len(split(text)), relation, num_words)
 
 
 @either("length_constraints:number_sentences", published_sentences, sentences)
 def sentence_count(text: str, split: Split, num_sentences: int, relation: Relation) -> bool:
     """The number of sentences is as asked; fixed, `1.` and `e.g.` end no sentence."""
-    return compared(len(split(text)), relation, num_sentences)
+    return is_in_relation(len(split(text)), relation, num_sentences)
 
 
 @kind("length_constraints:number_paragraphs")

@@ -17,10 +17,10 @@ from rewardkit.verifiers.instructions.kinds import (
     Relation,
     Split,
     Word,
-    compared,
     either,
     expression,
     fixed,
+    is_in_relation,
     kind,
     one_word,
     sentence_kind,
@@ -221,7 +221,7 @@ def few_small_words(text: str, N: int) -> bool:
 @kind("letters:letter_counting")
 def letter_count(text: str, N: int, relation: Relation) -> bool:
     """The number of letters is as asked."""
-    return compared(len(re.findall("[a-zA-Z]", text)), relation, N)
+    return is_in_relation(len(re.findall("[a-zA-Z]", text)), relation, N)
 
 
 @sentence_kind("count:counting_composition")

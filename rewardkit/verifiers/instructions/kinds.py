@@ -123,6 +123,6 @@ def one_word(given: Word) -> str:
     return (given if isinstance(given, str) else given[0]).strip()
 
 
-def compared(count: int, relation: Relation, threshold: float) -> bool:
+def is_in_relation(count: int, relation: Relation, threshold: float) -> bool:
     """Whether a count is in a relation with a threshold."""
     return count < threshold if relation == "less than" else count >= threshold

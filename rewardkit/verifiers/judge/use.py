@@ -78,7 +78,7 @@ def separate_judge_uses() -> Iterator[Uses]:
 
 
 @cache  # the file may be gone at the end of a run
-def audited(judge: Judge) -> str:
+def audit_text(judge: Judge) -> str:
     """The judge's errors in the output of `rewardkit audit judge --json`, or "not audited".
 
     UsageError for a file without them, or with those of another judge.
@@ -116,7 +116,7 @@ def judges_record(uses: Uses) -> list[dict[str, Any]]:
         {
             **{name: getattr(judge, name) for name in DECISIVE},
             "base_url": judge.url,
-            "audited": audited(judge),
+            "audited": audit_text(judge),
             **{name: sums[name] for name in SUMS},
         }
         for judge, sums in uses.items()

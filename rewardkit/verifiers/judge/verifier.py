@@ -39,7 +39,7 @@ from rewardkit.records import Failure, Sample, Sampling, Verdict
 from rewardkit.text.redaction import redact, remember_url
 from rewardkit.text.thinking import text_to_read
 from rewardkit.text.transcripts import model_text, question_in
-from rewardkit.verifiers.judge.use import audited, count_use
+from rewardkit.verifiers.judge.use import audit_text, count_use
 from rewardkit.verifiers.math.extraction import answers
 from rewardkit.verifiers.reading import fenced_block
 
@@ -250,7 +250,7 @@ def _client(judge: Judge) -> ServerClient:
             "model=NAME --verifier-arg base_url=URL, or judge.model and judge.base_url beside "
             "another verifier"
         )
-    audited(judge)
+    audit_text(judge)
     most = allowed_connections(judge.concurrency or DEFAULT_CONCURRENCY)
     key = os.environ.get("REWARDKIT_JUDGE_KEY") or os.environ.get("OPENAI_API_KEY") or "EMPTY"
     return ServerClient(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.verifiers.json_schema import refused_number, unique_keys
+from rewardkit.verifiers.json_schema import refuse_number, unique_keys
 from rewardkit.verifiers.reading import fenced_block
 from rewardkit.verifiers.stated import LONGEST_SENTENCE, language_of, load_language
 
@@ -35,7 +35,7 @@ JSON_TYPES = {
 }
 """The JSON type of each name that a function's description may have for it."""
 
-STRICT_JSON = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=refused_number)
+STRICT_JSON = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=refuse_number)
 """Refuses duplicate keys, NaN and infinities."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)

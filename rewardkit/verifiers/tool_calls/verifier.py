@@ -83,8 +83,8 @@ class ToolCalls(Verifier):
             return Verdict.judged(not calls, answer=answer, message=message)
         takes = bfcl.takes if self.rules == "bfcl" else partial(_takes, same=_SAME[self.strings])
         kept = calls[: len(due) + MOST_CALLS]
-        compared = [[_compared(call, due_call, takes) for call in kept] for due_call in due]
-        right = len(calls) == len(due) and _matched(compared, due, self.rules)
+        compared = [[_compare(call, due_call, takes) for call in kept] for due_call in due]
+        right = len(calls) == len(due) and _are_matched(compared, due, self.rules)
         if right:
             return Verdict(True, 1.0, answer, parts=dict.fromkeys(PARTS, 1.0))
         parts, flaw = _parts(compared, len(calls))
@@ -141,7 +141,7 @@ def _example(allowed: Sequence[Any]) -> Any:
 
 def _due(sample: Sample, rules: str) -> list[_Due]:
     functions = functions_in(sample.columns)
-    due = [_described(call, functions) for call in _stated(sample.reference)]
+    due = [_describe(call, functions) for call in _stated(sample.reference)]
     for call in due:
         if rules == "bfcl":
             if call.schemas is None:
@@ -182,10 +182,10 @@ def _calls_of_message(entry: object) -> Sequence[object]:
 
 def _possible(entry: object) -> list[tuple[str, Mapping[str, list[Any]]]]:
     """A reference's entry, BFCL's possible answer or a call: names, and the values allowed."""
-    if isinstance(entry, Mapping) and not states_call(entry) and (entry := _filled(entry)):
+    if isinstance(entry, Mapping) and not states_call(entry) and (entry := _without_empty(entry)):
         name, allowed = next(iter(entry.items()))
-        if len(entry) == 1 and isinstance(allowed, dict) and _is_pattern(_filled(allowed)):
-            return [(name, _filled(allowed))]
+        if len(entry) == 1 and isinstance(allowed, dict) and _is_pattern(_without_empty(allowed)):
+            return [(name, _without_empty(allowed))]
         raise ValueError(f"the arguments of {name!r:.80} aren't lists of the values allowed")
     calls = pythonic_calls(entry) if isinstance(entry, str) else [call_of(entry)]
     return [
@@ -194,7 +194,7 @@ def _possible(entry: object) -> list[tuple[str, Mapping[str, list[Any]]]]:
     ]
 
 
-def _filled(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
     """An object without the empty members that a table gives all its objects."""
     return {name: value for name, value in members.items() if value is not None}
 
@@ -206,7 +206,7 @@ def _pattern(value: Any) -> Any:
     return [_pattern(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _described(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
+def _describe(due: _Due, functions: Mapping[str, Mapping[str, Any]]) -> _Due:
     needed = {name for name, allowed in due.allowed.items() if "" not in allowed}
     name = next((name for name in functions if is_named(due.name, name)), due.name)
     if functions and name not in functions:
@@ -236,7 +236,7 @@ class _Compared:
         return self.name + self.arguments + self.values
 
 
-def _compared(call: ToolCall, due: _Due, takes: _Takes) -> _Compared:
+def _compare(call: ToolCall, due: _Due, takes: _Takes) -> _Compared:
     if not is_named(call.name, due.name):
         return _Compared(flaw=f"{call.name!r:.80} is called instead of {due.name!r:.80}")
     given = call.arguments
@@ -250,13 +250,13 @@ def _compared(call: ToolCall, due: _Due, takes: _Takes) -> _Compared:
         schema = (due.schemas or {}).get(name) or {}
         if not takes(given[name], due.allowed[name], schema):
             wrong += 1
-            flaw = flaw or f"{name!r:.80} is {_shown(given[name], schema)}"
+            flaw = flaw or f"{name!r:.80} is {_show_value(given[name], schema)}"
     count = len(names) or 1
     named, right = 1 - misnamed / count, 1 - (misnamed + wrong) / count
     return _Compared(1.0, named, right, flaw and f"{due.name}: {flaw}")
 
 
-def _shown(value: Any, schema: Mapping[str, Any]) -> str:
+def _show_value(value: Any, schema: Mapping[str, Any]) -> str:
     """A wrong value, and its type where the argument has another."""
     kind, due = _json_type(value), JSON_TYPES.get(str(schema.get("type")))
     fitting = due in (None, kind) or (due == "number" and kind == "integer")
@@ -270,7 +270,7 @@ def _json_type(value: Any) -> str:
     return kinds.get(type(value), "array")
 
 
-def _matched(compared: Sequence[Sequence[_Compared]], due: Sequence[_Due], rules: str) -> bool:
+def _are_matched(compared: Sequence[Sequence[_Compared]], due: Sequence[_Due], rules: str) -> bool:
     """Whether each call that is due has a call of its own, in its step; as many are given."""
     options = [
         [j for j, call in enumerate(row) if not call.flaw and due[j].step == due_call.step]

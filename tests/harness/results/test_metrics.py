@@ -13,7 +13,7 @@ from rewardkit import registry
 from rewardkit.errors import RunMismatch, UsageError
 from rewardkit.harness.results.comparison import compare, forecast
 from rewardkit.harness.results.measure import Measure
-from rewardkit.verifiers.motion import rendered
+from rewardkit.verifiers.motion import render_points
 from tests.support.commands import run_command
 from tests.support.runs import write_problems
 
@@ -31,7 +31,7 @@ def write_run(
     problems = {
         id: [
             {
-                "reference": rendered(TRUE),
+                "reference": render_points(TRUE),
                 "columns": {"distribution": "in" if id < "2" else "out"},
                 "verdict": {"correct": True, "score": 1.0, "failure": None, **verdict},
             }
@@ -50,7 +50,7 @@ def off_by(*errors: float | None) -> dict[str, list[dict[str, Any]]]:
 def prediction(error: float | None) -> dict[str, Any]:
     if error is None:
         return {"correct": False, "score": 0.0, "failure": "format", "answer": "(1.0)"}
-    return {"answer": rendered([point + error for point in TRUE])}
+    return {"answer": render_points([point + error for point in TRUE])}
 
 
 @pytest.mark.parametrize(

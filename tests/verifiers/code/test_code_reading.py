@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardkit.verifiers.code.runner import assembled, last_block, program_in
+from rewardkit.verifiers.code.runner import assemble_program, last_block, program_in
 from rewardkit.verifiers.reading import fenced_block
 
 STUB = "import math\n\ndef helper(n):\n    return n\n\ndef area(r):\n    '''Return the area.'''\n"
@@ -107,20 +107,22 @@ def test_livecodebench_reads_between_the_last_two_fences(text: str, program: str
 
 
 def test_a_program_that_defines_its_function_follows_what_the_prompt_has_before_it() -> None:
-    program = assembled("def area(r):\n    return 3", "area", STUB, "import math")
+    program = assemble_program("def area(r):\n    return 3", "area", STUB, "import math")
     assert program == "import math\ndef area(r):\n    return 3"
 
 
 def test_a_body_continues_the_stub() -> None:
-    assert assembled("    return 3", "area", STUB, "import math") == STUB + "    return 3"
+    assert assemble_program("    return 3", "area", STUB, "import math") == STUB + "    return 3"
 
 
 def test_a_program_in_a_list_defines_its_function() -> None:
     program = "  def area(r):\n      return 3"
-    assert assembled(program, "area", STUB, "") == "def area(r):\n    return 3"
+    assert assemble_program(program, "area", STUB, "") == "def area(r):\n    return 3"
 
 
 def test_a_future_import_stays_first_and_a_block_inside_a_list_is_moved_to_the_margin() -> None:
-    program = assembled("  from __future__ import annotations\n  x = 1", "", "", "import math")
+    program = assemble_program(
+        "  from __future__ import annotations\n  x = 1", "", "", "import math"
+    )
     assert program.startswith("from __future__ import annotations\nimport math")
     compile(program, "program", "exec")

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 
 from rewardkit.errors import UsageError
 from rewardkit.records import Sample
-from rewardkit.verifiers.motion import grouped, rendered
+from rewardkit.verifiers.motion import group_coordinates, render_points
 
 LENGTH = 10
 """Points of a sequence, at t = 0…9."""
@@ -263,8 +263,8 @@ def _sample_of(path: Path, name: str, *, distribution: str, noise: float, seed: 
     points = list(chain.from_iterable(zip(*recorded, strict=True)))
     first, rest = points[: GIVEN * dimensions], points[GIVEN * dimensions :]
     columns: dict[str, object] = {
-        "points": grouped(dimensions, first),
-        "targets": grouped(dimensions, rest),
+        "points": group_coordinates(dimensions, first),
+        "targets": group_coordinates(dimensions, rest),
     }
     for field in dataclasses.fields(path[0]):
         values = [getattr(motion, field.name) for motion in path]
@@ -272,7 +272,7 @@ def _sample_of(path: Path, name: str, *, distribution: str, noise: float, seed: 
     if path[0].kind != "uniform":
         columns["kind"] = path[0].kind
     columns["distribution"] = distribution
-    return Sample(rendered(rest, dimensions), rendered(first, dimensions), name, columns)
+    return Sample(render_points(rest, dimensions), render_points(first, dimensions), name, columns)
 
 
 def draw_split(

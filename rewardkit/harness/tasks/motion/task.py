@@ -31,9 +31,9 @@ from rewardkit.verifiers.motion import (
     DIMENSIONS,
     MotionFlexible,
     five_points,
-    grouped,
+    group_coordinates,
     motion,
-    rendered,
+    render_points,
 )
 
 NotNegative = Annotated[float, Meta(ge=0, lt=1e300)]
@@ -60,7 +60,7 @@ def _solve(sample: Sample) -> tuple[str, str]:
             "such as (2.0), (3.5), …"
         )
     kind = str(sample.columns.get("kind", "uniform"))
-    reply = motion_solution(grouped(*points), kind=kind if kind in METHODS else "uniform")
+    reply = motion_solution(group_coordinates(*points), kind=kind if kind in METHODS else "uniform")
     steps, _, answer = reply.removesuffix("\n[End]").partition("\n[ANSWER]\n")
     return steps, answer
 
@@ -198,10 +198,10 @@ class MotionTask:
             )
         columns = {
             **{name: value for name, value in row.items() if name != "id"},
-            "points": grouped(dimensions, points),
-            "targets": grouped(dimensions, targets),
+            "points": group_coordinates(dimensions, points),
+            "targets": group_coordinates(dimensions, targets),
         }
-        question, reference = rendered(points, dimensions), rendered(targets, dimensions)
+        question, reference = render_points(points, dimensions), render_points(targets, dimensions)
         return Sample(reference, question, str(row.get("id", index)), columns)
 
     def verifier(self, reading: str | None = None) -> VerifierCallable:

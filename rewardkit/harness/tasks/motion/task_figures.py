@@ -19,9 +19,9 @@ from rewardkit.tables import Cell
 from rewardkit.verifiers.motion import (
     PREDICTED,
     TOLERANCE,
+    is_within,
     mean_absolute_error,
     mean_squared_error,
-    within,
 )
 
 BOUNDS = (TOLERANCE, 0.1)
@@ -72,7 +72,7 @@ def _error(figure: Measured, place: slice, row: CompletionRow) -> float | None:
 def _share_within(bound: float, row: CompletionRow) -> float | None:
     if row.verdict.correct is None:
         return None
-    return _error(partial(within, tolerance=bound), slice(None), row) or 0.0
+    return _error(partial(is_within, tolerance=bound), slice(None), row) or 0.0
 
 
 _amount = partial(
@@ -164,7 +164,7 @@ def _baselines(groups: Groups) -> Table:
     """What simple ways to predict score on the same problems."""
     rows: list[list[Cell]] = []
     for name, degree in BASELINES.items():
-        for label, figure in (("MAE", mean_absolute_error), (f"within {TOLERANCE}", within)):
+        for label, figure in (("MAE", mean_absolute_error), (f"within {TOLERANCE}", is_within)):
             measure = Measure(partial(_of_baseline, figure, degree), kind="amount")
             estimates = (estimate(measure, group) for group in groups.values())
             rows.append([f"{label}, {name}", *map(_cell, estimates)])

@@ -11,7 +11,7 @@ from rewardkit.harness.results.completion_row import CompletionRow
 from rewardkit.harness.results.figures import Bars, Figure, Plot, Table
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.harness.tasks.motion.task_figures import motion_figures
-from rewardkit.verifiers.motion import rendered
+from rewardkit.verifiers.motion import render_points
 from tests.harness.results.making import row
 
 TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -20,14 +20,14 @@ TRUE = (1.0, 2.0, 3.0, 4.0, 5.0)
 def reply(
     identifier: str, predicted: Sequence[float] | None, where: str = "in", **more: Any
 ) -> CompletionRow:
-    answer = None if predicted is None else rendered(predicted)
+    answer = None if predicted is None else render_points(predicted)
     failure = more.pop("failure", "no_answer" if predicted is None else None)
     columns = {"distribution": where, "points": [-4.0, -3.0, -2.0, -1.0, 0.0]}
     return row(
         identifier,
         failure,
         answer=answer,
-        reference=rendered(TRUE),
+        reference=render_points(TRUE),
         columns=columns,
         **more,
     )

@@ -11,7 +11,7 @@ from rewardkit.harness.prompts.template import load_template
 from rewardkit.harness.tasks.motion.laws import Law, Motion, draw_paths, draw_split, motion_solution
 from rewardkit.harness.tasks.motion.task import MotionTask
 from rewardkit.records import Sample
-from rewardkit.verifiers.motion import rendered
+from rewardkit.verifiers.motion import render_points
 
 CHECKPOINT = Path(__file__).parents[4] / "examples" / "motion-tiny"
 PROMPTS = Path(rewardkit.__file__).parent / "harness" / "prompts"
@@ -212,7 +212,7 @@ def test_the_prompts_hold_the_points_and_a_worked_example_that_is_right() -> Non
     points, targets = [2.0, 3.5, 5.0, 6.5, 8.0], [9.5, 11.0, 12.5, 14.0, 15.5]
     assert motion_solution(points) in full.content
     assert motion_solution(points) == MotionTask().perfect(
-        Sample(rendered(targets), rendered(points))
+        Sample(render_points(targets), render_points(points))
     )
     (short,) = load_template("motion_short", PROMPTS / "motion_short.jinja").messages(sample)
     assert short.content == f"{sample.question} =>"
