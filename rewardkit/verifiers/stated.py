@@ -266,11 +266,10 @@ class _Statements:
         return self.answer
 
     def language_at(self, start: int, end: int) -> Language | None:
-        """The language of a sentence, else that of the whole text."""
         return language_of(self.masked[start:end].replace(_MASK, " ")) or self.language
 
     def _read(self, language: Language | None, start: int, end: int) -> None:
-        """Read a sentence that may announce an answer, correct it or take it back."""
+        """Read a sentence that may announce, correct or take back an answer."""
         if language is None:
             return
         *_, noun = (None, *language.announcement.finditer(self.masked, start, end))
@@ -278,7 +277,7 @@ class _Statements:
         if praised and self._reads_praise(language, start, end):
             return
         if noun is not None:
-            self._read_announcement(language, start, noun, end)
+            self._read_answer(language, start, noun, end)
         elif self.spoken is not None:
             self._read_correction(self.spoken, start, end)
 
@@ -295,9 +294,7 @@ class _Statements:
                 return True
         return False
 
-    def _read_announcement(
-        self, language: Language, start: int, noun: re.Match[str], end: int
-    ) -> None:
+    def _read_answer(self, language: Language, start: int, noun: re.Match[str], end: int) -> None:
         colon = self.masked.rfind(": ", start, noun.start()) + 1
         at = max(self.clause_starts(language, start, noun.start())[-1], colon)
         copula = language.copula.match(self.masked, noun.end(), end)
