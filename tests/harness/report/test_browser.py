@@ -799,16 +799,16 @@ def test_a_hostile_run_executes_nothing_and_never_scrolls_sideways(
     browser.screen(360, 844)
     at([hostile_run(name) for name in names])
     widest = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+    settled = "new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+    unfold = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
     for width in (360, 1280):
         browser.screen(width, 844)
-        for view in ("summary", "samples", "record"):
+        for view in ("summary", "record", "samples?outcome=wrong&sort=id", "samples"):
             browser.go(f"#{view}")
-            browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-            assert browser.value(widest) <= width, view
-    for view in ("summary", "record", "samples?outcome=wrong&sort=id", "samples"):
-        browser.go(f"#{view}")
-        browser.value("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-        browser.value("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+            for change in (settled, unfold):
+                browser.value(change)
+                browser.value(settled)
+                assert browser.value(widest) <= width, (view, change)
     assert shown(browser) == f"{2 * len(names) * len(HOSTILE)} samples"
     for name in ("run", "against", "flip", "task", "failure", "sort"):
         browser.value(
