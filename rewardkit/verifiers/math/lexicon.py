@@ -35,13 +35,6 @@ WORDS: Final[dict[str, str]] = tomllib.loads(
 SIGNS: Final = spellings(WORDS["signs"])
 """Another spelling of a sign, and the sign."""
 
-LATEX_SIGNS: Final = str.maketrans(
-    {sign: f"{latex} " for latex, sign in reversed(SIGNS.items()) if not sign.isascii()}
-    | dict.fromkeys("⨯✕", r"\times ")
-    | {"⊙": r"\cdot "}
-)
-"""The sign in LaTeX."""
-
 JOINTS: Final = {"∧": "and", "∨": "or"}
 """Words for the signs of logic."""
 

@@ -34,20 +34,10 @@ _CLASSES = {
     "LETTER": "[a-zA-Z]",
     "WORD": "[\ue006\ue009\ue100-\ue7ff]",
     "COMMAND": "[\ue004\ue00a\ue800-\uefff]",
-    "VALUE": r"[-+±¤√π(\[0-9\ue001\ue002\ue00b\ue004\ue00a\ue800-\uefff]",
+    "VALUE": "[-+±¤√π(\\[0-9\ue001\ue002\ue00b\ue004\ue00a\ue800-\uefff]",
     "AFTER": "(?<=[0-9\ue001\ue002\ue00b)}π])",
     "DIGITS": "[0-9\ue001\ue00b\ue003A-F][0-9\ue001\ue00b\ue003\ue006\ue009a-fA-F]*",
-    "VAR": r"(?:LETTER|GREEK)(?:_(?:\{(?:INT|[a-z])\}|INT|[a-z]))?",
-    "LIST": "VAR(?:(?:,|and)VAR){0,5}+",
-    "SORT": "(?P<sort>(?:positive|non -?negative|nonnegative|natural|real|rational|whole)?)",
-    "KIND": "(?P<kind>(?:integers?|numbers?|reals|constants?|scalars?|parameters?)?)",
-    "QUANTITY": "(?:a|an|any|some|all|every|each|the|arbitrary|fixed){0,4}+SORT KIND",
-    "MEMBERS": r"(?P<set>(?:SET|[A-Z])(?:[\^_](?:\{[^{}]{0,5}\}|[^{}])){0,2})",
-    "OPEN": r"[,;]*\(?",
-    "CLOSE": r"\)?\.?(?=END|[,;]|and|or|where|with|for)",
-    "FORM": "in(?:its)?(?:lowest|simplest|reduced|simplified|exact)(?:terms|form)",
-    "LEAD": "START(?:all|the|those|any|a|an|integers?|numbers?|values?|functions?|of|[n m k x]|that"
-    "|which|are|is)*+",
+    "FREE": "(?<![\\^_√}\\]\ue00a\ue800-\uefff])",
 }
 _ELEMENT = re.compile(
     r"\(\?(?:P?<[a-z]+>|P=[a-z]+\)|<?[=!:])|(?P<either>[a-z]{3,})s\?|\\[a-zA-Z]+|[A-Z]{2,}|[a-z]{2,}"
@@ -125,23 +115,20 @@ New = str | Callable[[Found], str | None]
 
 
 def _repeating(found: Found) -> str | None:
-    r"""0.1\overline{6} or 0.(142857) as the fraction that it is."""
-    number, repeated = found[1], "".join(found[place] for place in (2, 3, 4))
-    if " " in number or len(number + repeated) > 40 or not number.rstrip(".").isascii():
+    r"""0.1\overline{6} or 0.(142857) as the fraction that it is; 0.4(36) only as a whole."""
+    number, repeated = (
+        found[1],
+        re.sub("[^0-9]", "", said(found.tokens[found.match.end(1) : found.end])),
+    )
+    before, bracketed = found.beside(found.start - 1), found[0].endswith(")")
+    apart = found.beside(found.start).spaced or before.text in ("", "=", "-")
+    whole = number.startswith("0.") and not found.beside(found.end).text and apart
+    loose = any(token.spaced for token in found.part(0)[1:])
+    if len(number + repeated) > 40 or (
+        bracketed and (loose or before.kind == "number" or not (number.endswith(".") or whole))
+    ):
         return None
     return _fraction(number, repeated)
-
-
-def _bracketed(found: Found) -> str | None:
-    """0.(142857) anywhere, 0.4(36) as a whole."""
-    number, repeated = found[1], found[2]
-    whole = number.startswith("0.") and not found.beside(found.end).text
-    before = found.beside(found.start - 1)
-    apart = found.beside(found.start).spaced or before.text in ("", "=", "-")
-    spaced = any(token.spaced for token in found.tokens[found.start + 1 : found.end])
-    if spaced or before.kind == "number" or not (number.endswith(".") or (whole and apart)):
-        return None
-    return _fraction(number, repeated) if len(number + repeated) < 41 else None
 
 
 def _fraction(number: str, repeated: str) -> str:
@@ -158,18 +145,6 @@ def _going_on(found: Found) -> str | None:
     """0.1666… as the fraction that it is."""
     period = _PERIOD.fullmatch(found[1])
     return _fraction(period[1], period[2] or period[3]) if period else None
-
-
-def _labelled(found: Found) -> str | None:
-    r"""`\text{(C)}`, `\text{C.}` and `C)` before an answer, and (C) before a number."""
-    rest = found.tokens[found.end :]
-    wrapped, closes = found.tokens[found.end - 1].wrapped, rest[0].wrapped != 2
-    lone = len(rest) == 1 and rest[0].kind == "letters" and len(rest[0].text) == 1
-    if rest[0].text == "." or (wrapped and not (closes and not lone)):
-        return None
-    if not wrapped and found[0].startswith("(") and rest[0].kind != "number":
-        return None
-    return "" if wrapped or found[0].endswith(")") else None
 
 
 def _ordinal(found: Found) -> str | None:
@@ -358,20 +333,6 @@ def _sets_by_name(found: Found) -> str:
     return rf"\text{{{min(found[1], found[3])}\2{max(found[1], found[3])}}}="
 
 
-# fmt: off
-_FUNCTIONS: dict[str, New] = {
-    made.__name__: made
-    for made in (
-        _struck, _labelled, _ordinal, _bracketed, _repeating,
-        _going_on, _per, _counted, _sets_by_name,
-        _bound, _extreme, _part, _base, _taken, _chosen,
-        _derived, _twice, _member, _classes, _multiples, _powers, _run_through,
-        _whole, _least, _clock,
-    )
-}
-# fmt: on
-
-
 def pattern(written: str) -> re.Pattern[str]:
     """The pattern compiled; it is for what `codes` returns."""
     return re.compile(_coded(written), re.DOTALL)
@@ -382,14 +343,15 @@ def _table() -> tuple[list[str], list[tuple[re.Pattern[str], New, bool]], dict[s
     examples, rows = [], []
     needed: dict[str, list[int]] = {}
     text = Path(__file__).with_name("notations.txt").read_text(encoding="utf-8")
+    _CLASSES.update(re.findall(r"(?m)^([A-Z]+) = (.+)$", text))
     for place, row in enumerate(re.findall(r"(?m)^([^#\s].*) :: (.*)\n((?: .*\n)+)", text)):
         example, needs, written = row
         matching, _, new = written.rpartition("⟹")
         new = new.strip()
         examples.append(example)
-        in_text = new.endswith(" if text")
-        new = new.removesuffix(" if text")
-        function = _FUNCTIONS[f"_{new[:-2]}"] if new[-2:] == "()" else None
+        in_text = new.endswith("if text")
+        new = new.removesuffix("if text").strip()
+        function = globals()[f"_{new[:-2]}"] if new[-2:] == "()" else None
         rows.append((pattern(matching), function or new, in_text))
         for need in needs.split():
             code = "\ue007" if need == r"\\" else need if len(need) == 1 else _CODES[need]

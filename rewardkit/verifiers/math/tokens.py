@@ -46,16 +46,15 @@ _SCAN = re.compile(
     rf"|(?P<symbol>[{''.join(lexicon.GREEK_LETTERS)}])|(?P<mark>\\\\|.)",
     re.DOTALL,
 )
-_OF_TWO = frozenset((r"\frac", r"\binom", r"\stackrel", r"\overset", r"\textcolor", r"\colorbox"))
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
 _GROUPING = str.maketrans("", "", f",{JOINED} ")
 
 
 def scan(text: str) -> list[Token]:
-    r"""The tokens of a collapsed text, without braces of `\text{…}` and those that only wrap."""
+    r"""The tokens of a collapsed text, without `\text` and its braces."""
     found: list[Token] = []
     opened: list[bool] = []  # for each open brace, whether a text command opened it
-    depth, spaced, bare, text_follows, wrapped = 0, False, False, False, 0
+    depth, spaced, text_follows, wrapped = 0, False, False, 0
     for match in _SCAN.finditer(text):
         kind, written = match.lastgroup or "", match.group()
         if kind == "space":
@@ -69,7 +68,6 @@ def scan(text: str) -> list[Token]:
             if text_follows:
                 text_follows, wrapped = False, 1
                 continue
-            bare = bare or spaced or not _is_argument(found[-1:], len(found[-1:]))
         elif written == "}" and opened and opened.pop():
             spaced = spaced or wrapped == 1  # \text{} separates
             wrapped = 2 * any(opened)
@@ -85,7 +83,7 @@ def scan(text: str) -> list[Token]:
         raise UnreadableError("an open brace")
     if len(found) > MOST_TOKENS:
         raise UnreadableError("too long to be one answer")
-    return _without_wraps(found) if bare else found
+    return found
 
 
 _CUT = frozenset(("number", "exponent", "prefixed", "set", "begin", "end"))
@@ -106,62 +104,6 @@ def _parts(match: re.Match[str], kind: str, depth: int) -> list[tuple[str, str]]
         *items, number = number.split(",")
     listed = [part for item in items for part in (("number", item), ("mark", ","))]
     return [*listed, ("number", number.translate(_GROUPING) + (match["exponent"] or ""))]
-
-
-def _is_argument(tokens: list[Token], start: int) -> bool:
-    """Whether braces that open at `start` hold an argument of what is before them."""
-    if not start:
-        return False
-    _, text, _, _ = token = tokens[start - 1]
-    if token.kind == "command":
-        return text[1:] not in lexicon.GREEK
-    if text == "}":
-        depth, place = 1, start - 1
-        while depth and place:
-            place -= 1
-            depth += (tokens[place].text == "}") - (tokens[place].text == "{")
-        return place > 0 and tokens[place - 1].text in _OF_TWO
-    return token.kind in ("begin", "end") or (token.kind == "mark" and text in "^_√]")
-
-
-def _without_wraps(tokens: list[Token]) -> list[Token]:
-    r"""The tokens without bare braces round a sign, a name or a function: {x}_1, {\sin^2}x."""
-    dropped: set[int] = set()
-    opened: list[int] = []
-    kept = [*tokens]
-    for end, token in enumerate(tokens):
-        if token.kind != "mark" or token.text not in ("{", "}"):
-            continue
-        if token.text == "{":
-            opened.append(end)
-        elif opened:
-            start = opened.pop()
-            before = tokens[start - 1] if start else _END
-            inside = [tokens[place] for place in range(start + 1, end) if place not in dropped]
-            following = tokens[end + 1 : end + 2]
-            measured = before.kind == "number" and start == 1 + (tokens[0].text == "-")
-            half = before.kind == "number" and [one.text for one in inside[:1]] == [r"\frac"]
-            if measured and len(inside) == 1 and inside[0].kind == "letters":  # 4{cm}
-                kept[start + 1] = inside[0]._replace(spaced=True, wrapped=1)
-                dropped |= {start, end}
-            elif half and {one.kind for one in inside} <= {"command", "number", "mark"}:
-                dropped |= {start, end}  # 2{\frac34}
-            elif not _is_argument(tokens, start) and _only_wraps(inside, following):
-                dropped |= {start, end}
-    return [token for place, token in enumerate(kept) if place not in dropped]
-
-
-def _only_wraps(inside: list[Token], following: list[Token]) -> bool:
-    raised = bool(following) and following[0].text in ("^", "_")
-    if len(inside) == 1:
-        sign = inside[0].kind == "mark" and inside[0].text in "-+:.,=<>·/"
-        return sign or (raised and inside[0].kind in ("letters", "command", "symbol"))
-    if inside and not raised and all(one.wrapped for one in inside):
-        return True
-    if len(inside) < 3 or raised or inside[0].text[1:] not in lexicon.FUNCTIONS:
-        return False
-    braced = inside[2].text == "{" and "}" not in [one.text for one in inside[3:-1]]
-    return inside[1].text in ("^", "_") and (len(inside) == 3 or braced)
 
 
 def spelled(tokens: list[Token]) -> str:

@@ -21,6 +21,10 @@ RIGHT = [
     (r"{}^{7}\mathrm{C}_{2}", "21"),
     (r"\mathrm{1A}_{\text{hex}}", "1A_{16}"),
     (r"f'g", r"g f'"),
+    (r"t\text{ is at least }30", r"t\ge 30"),
+    (r"14\text{ to }25", "14:25"),
+    (r"120{m}^3", r"120\text{ m}^3"),
+    (r"\text{the roots are }12\text{ and }13", "12, 13"),
 ]
 WRONG = [
     (r"\cancel{8}", "8"),
