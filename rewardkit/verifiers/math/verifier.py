@@ -376,7 +376,7 @@ def _typed(answers: list[tree.Node | None], gold: tree.Node) -> Explanation:
             continue
         mine, theirs = types.read_as(types.in_letters_of(answer, gold), gold)
         other = types.kind_of(mine) != types.kind_of(theirs)
-        lines.append(("as that", spelled(mine) + f", which is {types.read_type(mine)}" * other))
+        lines.append(("compared as", spelled(mine) + f", which is {types.read_type(mine)}" * other))
     return lines
 
 
@@ -405,7 +405,7 @@ def _tight(node: tree.Node) -> str:
 
 def _power(node: tree.Power) -> str:
     match node.exponent:
-        case tree.Number(exponent) if exponent.denominator > 1:
+        case tree.Number(exponent) if exponent.denominator > 1 and exponent.numerator == 1:
             return f"{str(exponent.denominator).removeprefix('2')}√({spelled(node.base)})"
     return f"{_tight(node.base)}^{_tight(node.exponent)}"
 

@@ -32,8 +32,7 @@ STEPS = 20
 
 
 def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
-    named = [_named(side) for side in (answer, reference)]
-    if len({*named}) > 1 and {*named} & {_SOME}:
+    if _is_named_late(answer) != _is_named_late(reference):
         return MathComparison(False, "the names of the list")
     values, theirs = statements.assigned(answer), statements.assigned(reference)
     if (values is None) != (theirs is None):
@@ -46,13 +45,11 @@ def _lists(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathCompa
     return _bracketed(answer, reference, policy)
 
 
-_SOME = "some"
-
-
-def _named(node: tree.Node) -> str:
+def _is_named_late(node: tree.Node) -> bool:
+    """Whether an item has a name though the first has none: 2, x = 5."""
     items = node.items if isinstance(node, tree.Sequence) and not node.opening else ()
     named = [statements.definition(item) is not None for item in items]
-    return "none" if not any(named) else _SOME if not named[0] else "all"
+    return any(named) and not named[0]
 
 
 def _without_labels(node: tree.Node, other: tree.Node) -> tree.Node:

@@ -95,10 +95,10 @@ class Type:
             case Kind.FUNCTION:
                 return f"a function of {', '.join(sorted(symbols(node)))}{of_named}"
             case Kind.LIST | Kind.TUPLE | Kind.NAMED if isinstance(node, Sequence):
-                order = {Kind.LIST: " in any order", Kind.TUPLE: " in this order"}
-                noun = {Kind.LIST: "list", Kind.TUPLE: "tuple"}.get(self.kind, "list")
                 named = "named " if self.kind == Kind.NAMED else ""
-                return f"a {noun} of {len(node.items)} {named}values{order.get(self.kind, '')}"
+                noun, _, order = self.kind.removeprefix("named values").partition(" in ")
+                in_order = f" in {order}" if order else ""
+                return f"{noun or 'a list'} of {len(node.items)} {named}values{in_order}"
         return f"{self.kind}{of_named}"
 
 
@@ -119,8 +119,7 @@ def read_type(reference: Node) -> Type:
         return Type(Kind.LOGIC, reference)
     if is_family(reference):
         return Type(Kind.FAMILY, reference)
-    node = written_form(reference)
-    node = written_out(node)
+    node = written_out(written_form(reference))
     if (pair := definition(node)) is not None:
         return Type(kind_of(pair[1]), pair[1], pair[0])
     return Type(kind_of(node), node)

@@ -200,9 +200,13 @@ class _AtPoints:
             first, second = (self._value(evaluate, side) for side in (self.first, self.second))
             self.defined[0] |= first is not None
             self.defined[1] |= second is not None
-            if first is None or second is None:
-                return "no value" if first is second or not self._apart(point) else False
-            return (first - second).contains(0) and self._agree(evaluate, point)
+            if first is not None and second is not None:
+                return (first - second).contains(0) and self._agree(evaluate, point)
+            if first is not second and self.folded:  # √x² and |x| where x² < 0
+                evaluate = ComplexEvaluator(point, natural_log=self.natural_log)
+                if not (evaluate(self.first) - evaluate(self.second)).contains(0):
+                    return False
+            return "no value"
         except NO_VALUE_ERRORS:
             return "no value"
 
@@ -212,11 +216,6 @@ class _AtPoints:
             value = evaluate(side)
             return value if value.is_finite() else None
         return None
-
-    def _apart(self, point: Point) -> bool:
-        """Whether √x² and |x| differ over the complex numbers where one has no real value."""
-        evaluate = ComplexEvaluator(point, natural_log=self.natural_log)
-        return self.folded and not (evaluate(self.first) - evaluate(self.second)).contains(0)
 
     def _agree(self, evaluate: RealEvaluator, point: Point) -> bool | Literal["no value"] | None:
         """Whether both sides are equal there, at a precision that settles it.
