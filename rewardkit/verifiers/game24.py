@@ -27,7 +27,7 @@ HIGHEST = 13
 """The largest number; like cards, they go from 1 to 13."""
 
 MOST_SIDES = 8
-"""Sides of an equation; a longer one can't be read."""
+"""Maximum number of sides of an equation."""
 
 Ratio = tuple[int, int]
 """A number as numerator and positive denominator in lowest terms: it compares faster than a
@@ -111,7 +111,7 @@ class Step:
 
     sides: tuple[str, ...]
     left: Table | None
-    """The numbers that it lists as left, sorted; None without a list."""
+    """The numbers in its list of numbers left, sorted; None without a list."""
     restarts: bool
     """Whether the text before it says that the search begins again."""
     place: tuple[int, int] | None = None
@@ -286,7 +286,7 @@ _NO_SOLUTION = re.compile(
 
 @lru_cache(maxsize=200_000)
 def moves_to_target(table: Table) -> tuple[Move, ...] | None:
-    """The moves `a op b = c` that lead from the sorted `table` to 24, or None without any."""
+    """The moves `a op b = c` that lead from the sorted `table` to 24; None if none do."""
     if len(table) == 1:
         return () if table[0] == (TARGET, 1) else None
     for first, second in combinations(range(len(table)), 2):

@@ -185,7 +185,7 @@ _ANNOTATIONS = frozenset(
 
 
 def _parts(schema: Any, definitions: frozenset[str] = frozenset()) -> Iterator[Any]:
-    """The schema and those in it; those that it only defines if their keywords are given."""
+    """The schema and its inner schemas; with `definitions`, also the schemas that it defines."""
     yield schema
     for keyword, value in schema.items() if isinstance(schema, dict) else ():
         if isinstance(value, list) and keyword in _LISTED_PARTS:
@@ -199,7 +199,7 @@ def _parts(schema: Any, definitions: frozenset[str] = frozenset()) -> Iterator[A
 
 
 def _asserts(part: Any) -> bool:
-    """Whether a schema refuses a document, those in it aside."""
+    """Whether a schema itself refuses a document; inner schemas don't count."""
     if not isinstance(part, dict):
         return part is False
     return any(
@@ -312,7 +312,7 @@ def refuse_number(text: str) -> NoReturn:
 
 
 def _at(document: object, path: str) -> list[object]:
-    """The value at a path, in a list; an empty list if the document has none there."""
+    """The value at a path, in a list; an empty list without a value."""
     if path.startswith("/"):
         keys = [key.replace("~1", "/").replace("~0", "~") for key in path[1:].split("/")]
     else:

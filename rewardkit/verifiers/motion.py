@@ -237,7 +237,7 @@ def read_differences(analysis: str, dimensions: int = 1) -> list[Difference]:
 
 
 def _holds(difference: Difference, left: Vector | None, right: Vector | None) -> bool:
-    """Whether a line states these operands or none, and their difference."""
+    """Whether a line states the operands, or no operands, and their difference."""
     if (difference.left, difference.right) not in ((None, None), (left, right)):
         return False
     if left is None or right is None:

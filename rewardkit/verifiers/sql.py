@@ -114,7 +114,7 @@ class Sql(Verifier):
         return ["one database only: a constant result would pay"] * (len(sources) == 1)
 
     def _flaw(self, query: str, reference: _Expected) -> tuple[Failure, str] | None:
-        """Why the query's result isn't the reference's on one database; None if it is."""
+        """The reason why the results differ on one database; None if they agree."""
         try:
             most = len(reference.rows) + 1 if self.rules == "ours" else ROWS
             result = _open(reference.source).result(query, most)
@@ -145,12 +145,12 @@ class Sql(Verifier):
         )
 
     def _arranged(self, result: _Result, reference: _Expected) -> Iterator[list[Row]]:
-        """The result's rows with their columns in each order in which they may be right."""
+        """The result's rows with the columns in each possible order."""
         for order in self._orders(result, reference):
             yield [tuple(row[i] for i in order) for row in result.rows]
 
     def _orders(self, result: _Result, reference: _Expected) -> Iterator[Sequence[int]]:
-        """The orders of the result's columns in which it may be the reference's."""
+        """The possible orders of the result's columns."""
         if len(result.names) != len(reference.names) or len(result.rows) != len(reference.rows):
             return iter(())
         if self.columns == "ordered" and self.rules != "spider":
@@ -186,7 +186,7 @@ class _Expected(_Result):
     has_order: bool
 
     def accepts(self, rows: list[Row]) -> bool:
-        """Whether as many rows as the reference has are its rows, in its order up to ties."""
+        """Whether the rows are the reference's rows, in its order except for ties."""
         return _in_order(rows, self.groups)
 
 
@@ -432,7 +432,7 @@ _DIRECTIONS = re.compile(
 
 @dataclass(frozen=True)
 class _Clauses:
-    """The terms that a whole query is ordered by, and where its first FROM and its LIMIT begin."""
+    """The ORDER BY terms of a query, and the places of its first FROM and its LIMIT."""
 
     terms: list[str]
     first_from: int
@@ -440,7 +440,7 @@ class _Clauses:
 
 
 def _groups(source: _DatabaseSource, query: str, result: _Result) -> list[_Group]:
-    """The groups of tied rows of a reference's result, with those that its LIMIT leaves out.
+    """The groups of tied rows of a reference's result, with the rows that the LIMIT leaves out.
 
     What the query orders by is a column of the result, or is run as a further column. Where that
     isn't possible, or too many rows are tied, the result's own rows alone count, in their order.
@@ -464,7 +464,7 @@ def _groups(source: _DatabaseSource, query: str, result: _Result) -> list[_Group
 def _tied(
     source: _DatabaseSource, query: str, clauses: _Clauses, columns: list[str]
 ) -> list[list[Row]]:
-    """The rows of a query in groups that its order leaves tied. ValueError if it can't be told."""
+    """The rows of a query in groups of ties. ValueError if the ties are unknown."""
     names = [name.lower() for name in columns]
     places: list[int] = []
     further: list[str] = []
@@ -566,7 +566,7 @@ def _same_row(row: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:
 
 
 def _selections(fits: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Each way to take one number from every list, none of them twice."""
+    """All selections of a number from every list, without repetition."""
     if not fits:
         yield ()
         return

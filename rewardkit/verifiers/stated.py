@@ -126,7 +126,6 @@ def _tables() -> dict[str, dict[str, list[str]]]:
 
 @functools.cache
 def _common() -> dict[str, frozenset[str]]:
-    """The words by which a language is known."""
     keys = ("common", "opening")
     return {
         code: frozenset(word for key in keys for word in table.get(key, ()))
@@ -220,8 +219,6 @@ def stated(text: str, take: Take, *, at_end: bool = True) -> str | None:
 
 
 class _Statements:
-    """Reads the statements of a text in order."""
-
     def __init__(self, text: str, take: Take) -> None:
         self.text, self.take = text, take
         masked = text

@@ -205,8 +205,6 @@ def _sides(text: str) -> list[_Side]:
 
 
 class _SideReader:
-    """Reads the tokens of one side of an equation, one by one, into expressions."""
-
     def __init__(self) -> None:
         self.sides: list[_Side] = []
         self.side = _Side()

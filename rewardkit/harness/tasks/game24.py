@@ -213,7 +213,6 @@ def _solve(sample: Sample) -> Game24Solution:
 
 
 def _solution(sample: Sample) -> str:
-    """The steps in the row, or those of the solver's solution."""
     column = sample.columns.get("solution")
     return str(column).strip() if column else "\n".join(_solve(sample).steps)
 
@@ -223,7 +222,6 @@ def _expression(sample: Sample) -> str:
 
 
 def _search_trace(sample: Sample, seed: str) -> str:
-    """Attempts that fail, then the steps of the solution."""
     _solve(sample)
     return "\n".join(search_steps(_numbers(sample), seed))
 

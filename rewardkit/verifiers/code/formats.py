@@ -152,7 +152,7 @@ def _parse(text: str) -> Any:
 
 
 def _load(text: str) -> Any:
-    """The value of JSON, whose integers may have more digits than Python reads unasked."""
+    """The value of JSON; integers may have more digits than Python reads by default."""
     return json.loads(text, parse_int=_integer)
 
 
@@ -203,7 +203,7 @@ def _join(value: Any) -> str:
 
 
 def _call(given: Any, expected: Any) -> Case:
-    """A call's arguments: a list, or JSON with one a line. A result may stand in a list of one.
+    """A call's arguments: a list, or JSON, an argument a line. A result may be in a list of one.
 
     As in APPS's own grader, a dict in a list's first place has its keys as integers if they are.
     """

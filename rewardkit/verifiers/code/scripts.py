@@ -117,7 +117,6 @@ def _methods(tree: ast.Module) -> list[str]:
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:
-    """The names that a program assigns, defines, imports or takes as arguments."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
@@ -151,7 +150,7 @@ def _results(tree: ast.Module, names: set[str]) -> dict[str, str]:
 
 
 def _maker(node: ast.AST, names: set[str], results: dict[str, str]) -> str:
-    """The name that was called for a value; "" if it is another's."""
+    """The name whose call made a value; "" for other values."""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in names:
             return name
@@ -191,7 +190,7 @@ def needs_one_process(source: str, names: tuple[str, ...]) -> str:
 
 
 def _by_name(node: ast.AST, imported: set[str]) -> str:
-    """What in this node a name tells: output, files, threads, modules that are changed."""
+    """The reason that a name in this node gives: output, files, threads, changed modules."""
     match node:
         case ast.Import(names=aliases):
             modules = [alias.name for alias in aliases]
@@ -209,7 +208,7 @@ def _by_name(node: ast.AST, imported: set[str]) -> str:
 
 
 def _as_value(node: ast.AST, names: set[str]) -> str:
-    """What this node uses of the program as a value, and not as a function to call."""
+    """The part of the program that this node uses as a value, not as a function to call."""
     for value in _operands(node):
         match value:
             case ast.Name(id=name) if name in names:
@@ -222,7 +221,7 @@ def _as_value(node: ast.AST, names: set[str]) -> str:
 
 
 def _operands(node: ast.AST) -> Sequence[ast.expr]:
-    """The parts of a node that something else than a call is done with."""
+    """The parts of a node that the node uses other than by a call."""
     match node:
         case ast.Attribute(value=value, attr=name) if name != "__name__":
             return [value]
@@ -264,7 +263,7 @@ def _each_of(values: Sequence[ast.expr]) -> Iterator[ast.expr]:
 def _by_result(
     node: ast.AST, names: set[str], results: dict[str, str], called: set[ast.expr], passed: set[str]
 ) -> str:
-    """What this node does with a result of the program that is more than a plain value.
+    """The use of a result in this node that needs more than a plain value.
 
     `called` are the functions of the calls, `passed` the arguments that the program gets.
     """
@@ -396,7 +395,7 @@ def _not_offered(node: ast.AST) -> str:
 
 
 def _no_information(tree: ast.Module) -> str:
-    """What tests ask of an exception and isn't known."""
+    """What the tests ask of an exception and `pytest_subset` lacks."""
     known = {
         ast.unparse(node.optional_vars)
         for node in ast.walk(tree)
@@ -413,7 +412,7 @@ def _no_information(tree: ast.Module) -> str:
 
 
 def _no_fixture(tree: ast.Module) -> str:
-    """An argument of a test or a fixture that nothing gives a value."""
+    """An argument of a test or a fixture without a value."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     fixtures = {node.name for node in functions if "fixture" in _decorators(node)} | {
         "capsys",

@@ -260,7 +260,6 @@ class Code(Verifier):
             return Verdict.unjudged(f"a test's arguments can't be passed: {error}", answer=program)
 
     def _findings(self, jail: Jail, program: str, tests: Suite) -> list[Fault | None]:
-        """What is wrong in each test that ran, in order; None for a test that passes."""
         comparison = "livecodebench" if self.rules else self.compare
         usual = 0.0 if self.rules else 1e-6
         tolerance = usual if self.tolerance is None else self.tolerance

@@ -77,7 +77,6 @@ def kind(name: str) -> Callable[[C], C]:
 
 
 def _needs(check: Check, after: int) -> dict[str, Any]:
-    """The types of the parameters after so many."""
     types = get_type_hints(check, include_extras=True)
     return {name: types[name] for name in [*inspect.signature(check).parameters][after:]}
 

@@ -213,7 +213,7 @@ class Judge(Verifier):
 
 
 def _single_answer(text: str) -> str | Verdict:
-    """The answer of a text, or the verdict on one that has none or several."""
+    """The answer of a text, or the verdict on a text without a single answer."""
     found = [answer for answer in dict.fromkeys(answers(text, "flexible")) if answer.strip()]
     if not found:
         return Verdict.wrong(Failure.NO_ANSWER, message="no answer is found")
@@ -281,7 +281,7 @@ class _Asking:
         self._has_decided = False
 
     def outcomes(self, comparisons: Sequence[JudgeInput]) -> dict[JudgeInput, bool | str | None]:
-        """Whether the answers are the same; why nothing says so; None if they are like any text."""
+        """Whether each answer is the same, or why that is unknown; None: the same as any text."""
         refusals = self._client.refusals
         with reply_cache() as cache:
             decided: dict[JudgeInput, bool | str | None] = {
@@ -312,7 +312,6 @@ class _Asking:
         return decided
 
     def _decides_at_all(self, cache: ReplyCache) -> bool:
-        """Whether the judge decides the plainest comparison."""
         plain = (JudgeInput("What is 2 + 2?", "4", "4"), 0)
         return isinstance(self._votes([plain], Sampling(), cache)[plain], bool)
 
@@ -396,15 +395,14 @@ class _Asking:
 
 
 def _for_judge(message: str) -> str:
-    """The message with what sets up a judge in place of the options and the key of `eval`."""
+    """The message with the settings of a judge in place of the options of `eval`."""
     message = message.replace("OPENAI_API_KEY", "REWARDKIT_JUDGE_KEY")
     message = message.replace("--max-tokens or ", "")  # its form decides
     return _FLAG.sub(lambda found: f"judge.{found[1].replace('-', '_')}", message)
 
 
 def _majority(votes: Sequence[bool | str | None]) -> bool | str:
-    """What more than half of all votes say; without that, a fault of the server, an unclear reply
-    or a tie."""
+    """The outcome of most votes, else a fault of the server, an unclear reply or a tie."""
     for outcome in (True, False):
         if 2 * sum(vote is outcome for vote in votes) > len(votes):
             return outcome

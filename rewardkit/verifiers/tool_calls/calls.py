@@ -374,7 +374,7 @@ def _with_channels(text: str, columns: Columns) -> str:
 
 
 def _mention_end(text: str, start: int) -> int:
-    """Where a marker ends that prose mentions; 0 if a call begins there."""
+    """The end of a marker that prose mentions; 0 if a call begins there."""
     mention = _QUOTED.match(text, start - 1) if start else None
     mention = mention or _MENTION.match(text, start)
     return mention.end() if mention else 0
@@ -463,7 +463,7 @@ def _is_denied(before: str) -> bool:
 
 
 def _json_call_end(text: str, at: int, functions: Iterable[str]) -> int:
-    """Where a JSON document ends that is a call, or one that is damaged; -1 if it is none.
+    """The end of a JSON document that is a call, perhaps a damaged call; -1 for any other.
 
     An object with the name of a function and an object of its own is a call under other keys.
     """
@@ -493,7 +493,7 @@ def _object_end(text: str, at: int) -> int:
 
 
 def _python_call_end(text: str, start: re.Match[str], *, is_known: bool) -> int:
-    """Where a call in Python's way ends; -1 if it is prose, mathematics or code.
+    """The end of a call in Python; -1 for prose, mathematics and code.
 
     A known function's call may be damaged; that of any other is readable, with an argument.
     """

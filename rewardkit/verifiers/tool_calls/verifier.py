@@ -224,7 +224,7 @@ _Takes = Callable[[Any, Sequence[Any], Mapping[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """A call beside one that is due: shares of what is right, and the first flaw."""
+    """A given call compared with an expected call: shares of right parts, and the first flaw."""
 
     name: float = 0.0
     arguments: float = 0.0
@@ -271,7 +271,7 @@ def _json_type(value: Any) -> str:
 
 
 def _are_matched(compared: Sequence[Sequence[_Compared]], due: Sequence[_Due], rules: str) -> bool:
-    """Whether each call that is due has a call of its own, in its step; as many are given."""
+    """Whether each expected call has a different given call, in its step."""
     options = [
         [j for j, call in enumerate(row) if not call.flaw and due[j].step == due_call.step]
         for row, due_call in zip(compared, due, strict=True)
@@ -280,7 +280,7 @@ def _are_matched(compared: Sequence[Sequence[_Compared]], due: Sequence[_Due], r
 
 
 def _first_free(options: Sequence[Sequence[int]]) -> bool:
-    """Whether each finds a place that is free, if each takes the first that it finds."""
+    """Whether each call finds a free place if each takes the first."""
     taken: set[int] = set()
     for places in options:
         free = [place for place in places if place not in taken]
@@ -335,7 +335,7 @@ def _is_pattern(option: Mapping[str, Any]) -> bool:
 
 
 def _allows(option: Any, value: Any, same: Callable[[str], str]) -> bool:
-    """Whether a value is what BFCL writes in this way: an object's members list their values."""
+    """Whether BFCL's `option` allows a value; the members of an object list their values."""
     if isinstance(option, dict) and _is_pattern(option):
         return isinstance(value, Mapping) and all(
             any(equal_documents(value[name], allowed, same) for allowed in option.get(name, ()))
@@ -361,7 +361,7 @@ _QUOTES = str.maketrans("‘’“”'", '"""""')
 
 
 def _loose(text: str) -> str:
-    """A text without what may differ between two ways to write it; no number changes."""
+    """A text without differences of spelling; numbers stay."""
     short = _LOOSE.sub(lambda match: " " if match["apart"] else "", text.strip())
     return short.casefold().translate(_QUOTES)
 

@@ -436,7 +436,6 @@ class DefinedTask:
 
     @property
     def _styles(self) -> tuple[str, ...]:
-        """All answer styles: the styles of the verifier, and forms around an answer."""
         boxed = ("think_boxed",) if "boxed" in self._reads else ()
         return tuple(dict.fromkeys((*self._reads, *_FRAMES, *boxed)))
 

@@ -54,7 +54,6 @@ def _prediction(row: CompletionRow) -> tuple[list[Coordinates], list[Coordinates
 
 
 def _read_points(text: str) -> list[Coordinates]:
-    """The points `(9.5), (11.0), …` or `(9.5, 2.0), …` of an answer or a reference."""
     try:
         return [tuple(float(value) for value in point.split(",")) for point in _POINT.findall(text)]
     except ValueError:
@@ -161,7 +160,6 @@ BASELINES = {"the last point": None, "a line": 1, "a parabola": 2}
 
 
 def _baselines(groups: Groups) -> Table:
-    """What simple ways to predict score on the same problems."""
     rows: list[list[Cell]] = []
     for name, degree in BASELINES.items():
         for label, figure in (("MAE", mean_absolute_error), (f"within {TOLERANCE}", is_within)):
@@ -233,7 +231,6 @@ def _cell(metric: Metric | None) -> Cell:
 
 
 def _beside_truth(name: str, rows: Sequence[CompletionRow]) -> Table:
-    """The first problems, each with the prediction of its first completion."""
     first: dict[str, CompletionRow] = {}
     for row in sorted(rows, key=lambda row: (natural(row.id), row.index)):
         first.setdefault(row.id, row)
