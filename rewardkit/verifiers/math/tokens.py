@@ -33,7 +33,8 @@ class Token(NamedTuple):
 
 _NAME = r"\s*\{\s*[a-zA-Z]*(?:matrix|array|aligned|cases|align|gathered|gather|split)\*?\s*\}"
 _SCAN = re.compile(
-    r"(?P<space>\s+)|(?P<prefixed>(?<![A-Za-z0-9])0(?:x[0-9A-Fa-f]+|b[01]+)(?![A-Za-z0-9]))"
+    r"(?P<mark>[^\s\w.\\]|_)|(?P<space>\s+)"
+    r"|(?P<prefixed>(?<![A-Za-z0-9])0(?:x[0-9A-Fa-f]+|b[01]+)(?![A-Za-z0-9]))"
     r"|(?P<numeral>(?:[0-9]+[A-Fa-f][0-9A-Fa-f]*|[A-F]+[0-9A-F]+|[a-f]+[0-9][0-9a-f]*)"
     r"(?=\s?_\s?\{?\s?(?:1[1-9]|2[0-9]|3[0-6])(?![0-9])))"
     rf"|(?P<number>(?:[0-9]{{1,3}}(?:{JOINED}\s?[0-9]{{3}})+(?![0-9])"
@@ -43,7 +44,7 @@ _SCAN = re.compile(
     r"|(?P<set>\\mathbb\s*(?:\{\s*[RZNQC]\s*\}|[RZNQC]))"
     rf"|(?P<begin>\\begin{_NAME}(?:\s*\{{[lcr| ]*\}})?)|(?P<end>\\end{_NAME})"
     r"|(?P<command>\\(?:[a-zA-Z]+|[^\\]))|(?P<letters>[a-zA-Z]{2,}'[a-z]+|[a-zA-Z]+)"
-    rf"|(?P<symbol>[{''.join(lexicon.GREEK_LETTERS)}])|(?P<mark>\\\\|.)",
+    rf"|(?P<symbol>[{''.join(lexicon.GREEK_LETTERS)}])|(?P<other>\\\\|.)",
     re.DOTALL,
 )
 _BRACKETS = {"(": 1, "[": 1, "⦃": 1, ")": -1, "]": -1, "⦄": -1}
@@ -73,10 +74,10 @@ def scan(text: str) -> list[Token]:
             wrapped = 2 * any(opened)
             continue
         depth += _BRACKETS.get(written, 0)
-        if kind in _CUT:
+        if kind in _CUT and not written.isdecimal():
             found += [Token(*part, spaced, wrapped) for part in _parts(match, kind, depth)]
         else:
-            found.append(Token(kind, written, spaced, wrapped))
+            found.append(Token("mark" if kind == "other" else kind, written, spaced, wrapped))
         spaced = text_follows = False
         wrapped = wrapped and 2
     if any(opened):
