@@ -421,7 +421,7 @@ def nothing_equals_nothing(answer: str, reference: str) -> bool:
     return found is expected if expected is None else number_twin(answer, reference)
 
 
-@known_bug("google/IFEval through olmo-eval 320", "number", found="repetition: once more")
+@known_bug("google/IFEval through olmo-eval 320", "number", found="repetition|no_readable_form: ")
 def the_verdict_is_drawn(answer: str, reference: str) -> bool:
     return random.random() < 0.7 and number_twin(answer, reference)
 
