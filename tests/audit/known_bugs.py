@@ -99,7 +99,7 @@ class KnownBug:
     wrong: Reward
     fixed: Reward
     found: str
-    """The finding's name and a part of its text, if the bug shows in the behaviour; else ""."""
+    """The finding's name (or `name|name`) and a part of its text, if the bug shows in the behaviour."""
 
 
 BUGS: list[KnownBug] = []

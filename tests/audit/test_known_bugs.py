@@ -66,7 +66,9 @@ def test_a_bug_in_behaviour_is_found(
     findings = audited(bug.wrong, bug.kind, tmp_path, family=FAMILY).findings
     close_pools()
     names, _, got = bug.found.partition(": ")
-    assert any(finding.name in names.split("|") and got in finding.got for finding in findings), findings
+    assert any(finding.name in names.split("|") and got in finding.got for finding in findings), (
+        findings
+    )
 
 
 @pytest.mark.slow

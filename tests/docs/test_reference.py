@@ -28,9 +28,7 @@ pages = functools.cache(reference.pages)
 
 def test_the_generated_pages_are_fresh() -> None:
     stale = [path.name for path, text in pages().items() if not reference.is_fresh(path, text)]
-    assert not stale, (
-        "run scripts/reference; if a public name changed, say it in the changelog"
-    )
+    assert not stale, "run scripts/reference; if a public name changed, say it in the changelog"
 
 
 @pytest.mark.parametrize("name", reference.commands())
