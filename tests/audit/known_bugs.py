@@ -99,7 +99,7 @@ class KnownBug:
     wrong: Reward
     fixed: Reward
     found: str
-    """The finding's name (or `name|name`) and a part of its text, if the bug shows in the behaviour."""
+    """The finding's names and a part of its text, `name|name: text`, if behaviour shows the bug."""
 
 
 BUGS: list[KnownBug] = []

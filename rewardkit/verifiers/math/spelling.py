@@ -158,6 +158,8 @@ def _ascii(character: str) -> str:
     """A digit of any script, a fraction sign or a wide letter in plain spelling."""
     if character.isascii() or character == "…":
         return character
+    if "\ue000" <= character <= "\uf8ff":
+        return "\ufffd"  # such characters are ours: they stand for tokens
     if character.isdecimal():
         return str(unicodedata.decimal(character))
     if character in "∛∜":

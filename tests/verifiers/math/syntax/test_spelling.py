@@ -41,3 +41,9 @@ def test_every_size_of_brackets(opening: str, closing: str) -> None:
         if right(answer.replace("L", opening).replace("R", closing), reference) is not correct
     ]
     assert wrong == []
+
+
+def test_a_character_for_private_use_means_nothing() -> None:
+    for code in map(chr, range(0xE000, 0xF900)):
+        assert not right(f"1{code}234", "1234"), hex(ord(code))
+        assert not right(f"2{code}3", r"2 \text{ or } 3"), hex(ord(code))
