@@ -35,6 +35,8 @@ def rows(table: str) -> list[Row]:
 EQUAL = rows(r"""
 terms by name:
   \text{Pr}(X)=0.3 ~ P(X)=0.3 ;; 1/3 ~ P(A)=1/3 ;; P(A)=1/3 ~ \frac13
+  24 ~ \varphi(84)=24 ;; p(-3)=41 ~ 41 ;; -40 ~ \det(2A)=-40
+  \sqrt{\frac{7}{16}} ~ e=\frac{\sqrt7}{4}
   P(A\cup B)=\frac13 ~ \frac13 ;; 5 ~ E(X)=5 ;; E(X)=5 ~ 5 ;; |\vec{u}|=5 ~ 5 ;; \|u\|=5 ~ 5
   5 ~ |\vec u|=5 ;; \vec u\cdot\vec v=6 ~ 6 ;; 6 ~ \vec u\cdot\vec v=6
   \mathbf{u}\cdot\mathbf{v}=6 ~ 6 ;; \overrightarrow{PQ}\cdot\overrightarrow{PR}=6 ~ 6
@@ -513,6 +515,8 @@ options:
   (B) 27 ~ \textbf{(C)}\ 27 ;; C or B ~ \textbf{(C)}\ 27 ;; C ~ (c)27
 terms by name:
   \text{Var}(X)=3 ~ E(X)=3 ;; S_{10}=55 ~ a_{10}=55 ;; P(X>2)=\frac13 ~ P(X<2)=\frac13
+  p(3)=41 ~ p(-3)=41 ;; \varphi(83)=24 ~ \varphi(84)=24 ;; \det(3A)=-40 ~ \det(2A)=-40
+  0 ~ \det(A-xI)=0 ;; e=1/2 ~ x=1/2 ;; -3p=41 ~ 41 ;; x(-4)=8 ~ x=-2
   P(B)=1/3 ~ P(A)=1/3 ;; P(A\cap B)=1/3 ~ P(A\cup B)=1/3 ;; E(Y)=5 ~ E(X)=5 ;; |B|=5 ~ |A|=5
   \det B=-7 ~ \det A=-7 ;; \gcd(a,c)=4 ~ \gcd(a,b)=4 ;; [ABD]=12 ~ [ABC]=12
   \text{Area}(ABD)=12 ~ \text{Area}(ABC)=12 ;; \sin B=\frac35 ~ \sin A=\frac35

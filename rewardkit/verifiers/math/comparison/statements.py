@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.sets import FLIPPED
 from rewardkit.verifiers.math.comparison.values import in_one_order, in_radians, same_in_any_order
-from rewardkit.verifiers.math.lexicon import CROSSES
+from rewardkit.verifiers.math.lexicon import CROSSES, GREEK
 from rewardkit.verifiers.math.numbers.equality import MathComparison, compare_size, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
@@ -87,7 +87,9 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
         return (UNNAMED, value) if _is_identity(sides) else None
     if not symbols(value):
         values = [side for side in values if not symbols(side)]
-    return (name, value) if _all_same(values) else None
+    if not _all_same(values):
+        return None
+    return (Symbol("e") if name == Constant("e") else name), value
 
 
 def _free(node: Node) -> frozenset[str]:
@@ -150,18 +152,20 @@ def plain_lengths(node: Node) -> Node:
 def names_value(node: Node) -> bool:
     """Whether it is a name: a variable, f(x), words, (x, y), x : y, points such as AB."""
     match node:
-        case Symbol() | Text():
+        case Symbol() | Text() | Constant("e"):  # e = 1/2 is an eccentricity
             return True
+        case Call("det", (inner,)):  # of matrices alone: what solves det(A - xI) = 0 is x
+            return bool(symbols(inner)) and all(map(str.isupper, symbols(inner)))
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
         case (
-            Call("det" | "gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix()
+            Call("gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix()
         ):
             return all(map(names_value, children(node)))
         case Call(name, _):
             return name.endswith("()") and name not in CROSSES.values()
-        case Product((Symbol(name), Number())):  # T(10), but not y·7
-            return name.isupper()
+        case Product((Symbol(name), Number(value))):  # T(10), p(-3), φ(84), but not y·7
+            return name.isupper() or value < 0 or name in GREEK
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
     return _points(node)
