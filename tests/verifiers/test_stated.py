@@ -111,6 +111,9 @@ def test_the_last_value_that_is_asserted_counts(reader: Reader) -> None:
         ("一共有7种不同的走法。", "7"),
         # a second quantity beside the first
         ("The area is 7, and its perimeter is 24.", None),
+        ("Die kürzeste Strecke beträgt 7 km, die mittlere Strecke 9 km.", None),
+        ("Der eine Winkel ist 7 Grad, der gesuchte Winkel also 83 Grad.", None),
+        ("Die Zahl ist 7, die vierte ungerade Zahl.", "7"),
         ("The area is 24, and the perimeter is 7.", None),
         ("So 24 / 4 = 6, and the answer is 7.", "7"),
         ("Der Umfang beträgt 7 cm, die Fläche 36 cm².", None),
