@@ -158,9 +158,7 @@ def names_value(node: Node) -> bool:
             return bool(symbols(inner)) and all(map(str.isupper, symbols(inner)))
         case Call("abs", (inner,)):
             return _points(inner) or (isinstance(inner, Symbol) and inner.name.isupper())
-        case (
-            Call("gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix()
-        ):
+        case Call("gcd" | "lcm" | "max" | "min") | Sequence(_, "(", ")") | Ratio() | Matrix():
             return all(map(names_value, children(node)))
         case Call(name, _):
             return name.endswith("()") and name not in CROSSES.values()
