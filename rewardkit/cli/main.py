@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import io
@@ -9,10 +10,11 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from rewardkit import __version__
 from rewardkit.cli.arguments import BAD_ARGUMENT, FAILED, echo
@@ -83,6 +85,31 @@ def _options(
     pass
 
 
+class _Program(typer.core.TyperGroup):
+    """All commands; an error shows the words of the command line printably."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with _printable_errors():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, *arguments: Any, **settings: Any) -> Any:
+        with _printable_errors():
+            return super().invoke(*arguments, **settings)
+
+
+@contextlib.contextmanager
+def _printable_errors() -> Iterator[None]:
+    """Word the message of Typer's errors, which Typer prints itself, as ours are worded."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(message := getattr(error, "message", None), str):
+            for theirs, ours in _WORDS.items():
+                message = re.sub(theirs, ours, message)
+            error.message = printable(message)  # type: ignore[attr-defined]
+        raise
+
+
 def app(arguments: Sequence[str] = ()) -> typer.Typer:
     """The command line with the command that `arguments` begin with, or else with all commands.
 
@@ -90,6 +117,7 @@ def app(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     program = typer.Typer(
         name="rewardkit",
+        cls=_Program,
         help="One definition of correct: verifiers for training rewards and for evaluation.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -123,7 +151,7 @@ def run() -> None:
             # half surrogates, and whatever a terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(app(sys.argv[1:])(standalone_mode=False))
+        app(sys.argv[1:])()
     except UsageError as error:
         sys.exit(_fail(error, BAD_ARGUMENT))
     except RewardkitError as error:
@@ -133,23 +161,10 @@ def run() -> None:
         what = f"{file} can't be read or written" if file else "the output can't be written"
         remedy = _REMEDIES.get(error.errno or 0, "")
         sys.exit(_fail(f"{what}: {error.strerror or error}{remedy}", FAILED))
-    except Exception as error:
-        if hasattr(error, "format_message"):
-            sys.exit(_refuse(error))
-        # a bug: a report of it needs the traceback
+    except Exception:  # a bug: a report of it needs the traceback
         sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", FAILED))
 
 
 def _fail(error: RewardkitError | str, status: int) -> int:
     echo(f"rewardkit: {redact(str(error))}", err=True)
     return status
-
-
-def _refuse(error: Any) -> int:
-    from typer.rich_utils import rich_format_error
-
-    for theirs, ours in _WORDS.items():
-        error.message = re.sub(theirs, ours, error.message)
-    error.message = printable(error.message)
-    rich_format_error(error)
-    return int(error.exit_code)

@@ -86,6 +86,8 @@ def _taken(text: str, start: int, end: int) -> Found | None:
     number = _NUMBER.match(text, start, end)
     if _NAMES_AN_ANSWER.fullmatch(clause):
         return None
+    if number and lexicon.known_unit(text[number.end() : end].strip(" *_\n")):
+        return Found(clause, end)  # 42.5 miles per hour
     if _is_answer(clause):
         left, equals, right = clause.rpartition("=")
         if equals and not re.search(r"[A-Za-z\\]", left) and _is_answer(right.strip()):

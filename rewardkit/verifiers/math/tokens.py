@@ -235,6 +235,8 @@ class _Sorter:
             letter = self.found[-2] if last.text == ")" and len(self.found) > 1 else last
             after_letter = letter.kind == "symbol" or last.text == "π"
             return lexicon.is_word_after_value(run, last.kind == "text", after_letter)
+        if len(self.found) > 1 and (self.found[-2].kind, self.found[-1].text) == ("text", "/"):
+            return lexicon.known(run) is not None  # miles/hour
         if not self.found and run in lexicon.CODES:
             return True
         starts = not self.found or self.found[-1].text in _CLAUSE_STARTS

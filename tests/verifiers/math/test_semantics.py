@@ -353,6 +353,7 @@ unit:
   3\,\mathrm{m}\,\mathrm{s}^{-1} ~ 3\text{ m/s} ;; 8.3\text{ J/(mol K)} ~ 8.3
   1\ \mathrm{N\cdot m} ~ 1\text{ J} ;; 4\ \mathrm{V/m} ~ 4\ \mathrm{N/C}
   5\ \mu\text{m} ~ 5\times10^{-6}\text{ m} ;; 36\text{ km/h} ~ 10\text{ m/s}
+  42 miles/hour ~ 42\text{ mph}
   \frac12\text{ cup} ~ \frac12 ;; 7 pens ~ 7 ;; 7\text{ red marbles} ~ 7 ;; 3cm ~ 3\text{ cm}
   500 USD ~ 500 ;; USD 500 ~ 500 ;; 25^\circ\text{C} ~ 25\text{ degrees Celsius}
   1\text{ hour and }20\text{ minutes} ~ 80\text{ minutes} ;; 46 \quad (\text{units}) ~ 46

@@ -88,6 +88,9 @@ def test_lenient_also_reads_the_last_formula_and_the_last_number(
     [
         (r"From $d = \frac{90}{n}$ we count. Therefore, there are 12 such sequences.", "12", True),
         ("Therefore, she needs 5 dozen eggs.", "5", False),
+        ("The average speed is 42.5 miles per hour.", "42.5", True),
+        ("The speed is 42.5 miles per minute.", "42.5 mph", False),
+        ("The pump moves 42 litres per hour less.", "42", False),
         ("The answer is 5/6 of 12, so 10.", "5/6", False),
         ("The answer is 3 or 4.", "3", False),
         ("The answer is $x=3$ or $x=4$.", "3", False),
