@@ -133,8 +133,8 @@ class Audit:
     def disagreements(self) -> Sequence[Disagreement]:
         """How often each pair of sides differs."""
         return [
-            disagreement(one.target, other.target, one.judged, other.judged)
-            for one, other in combinations(self.sides, 2)
+            disagreement(first.target, other.target, first.judged, other.judged)
+            for first, other in combinations(self.sides, 2)
         ]
 
     def as_json(self) -> dict[str, Any]:

@@ -20,8 +20,8 @@ TEXTS: Mapping[str, Any] = texts()["choice"]
 
 def values(rng: Random) -> tuple[str, str]:
     """Two letters."""
-    one, other = rng.sample(LETTERS, 2)
-    return one, other
+    first, other = rng.sample(LETTERS, 2)
+    return first, other
 
 
 def families(form: str) -> dict[str, Draw]:

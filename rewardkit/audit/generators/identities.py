@@ -79,16 +79,16 @@ def _values(terms: Twins) -> Iterator[tuple[Number, Number]]:
     """The values of both at the points where both have one."""
     for point in POINTS:
         try:
-            one, other = (term.value(point) for term in terms)
+            first, other = (term.value(point) for term in terms)
         except (ArithmeticError, ValueError):
             continue
-        if max(abs(one), abs(other)) < LARGEST:
-            yield one, other
+        if max(abs(first), abs(other)) < LARGEST:
+            yield first, other
 
 
 def equal(terms: Twins) -> bool | None:
     """Whether both have the same value wherever they have one; None where that isn't clear."""
-    gaps = [abs(one - other) / max(1, abs(one), abs(other)) for one, other in _values(terms)]
+    gaps = [abs(first - other) / max(1, abs(first), abs(other)) for first, other in _values(terms)]
     if not gaps or NEAR < max(gaps) < FAR:
         return None
     return max(gaps) <= NEAR
@@ -105,8 +105,8 @@ class Grammar:
 
     def __call__(self, rng: Random, *, same: bool) -> Pair:
         """A pair that is equal, or one that is not, in any order."""
-        one, other = self.twins(rng, same=same)
-        return (one.text, other.text) if rng.random() < 0.5 else (other.text, one.text)
+        first, other = self.twins(rng, same=same)
+        return (first.text, other.text) if rng.random() < 0.5 else (other.text, first.text)
 
     def twins(self, rng: Random, *, same: bool) -> Twins:
         """The same with the values."""
@@ -154,8 +154,8 @@ def spelled(rng: Random, value: Fraction) -> str:
 
 def _constant(rng: Random, value: Fraction) -> Twins:
     number = float(value)
-    one, other = (spelled(rng, value) for _ in range(2))
-    return tuple(Term(text, lambda _: number, text.isdigit()) for text in (one, other))  # type: ignore[return-value]
+    texts = (spelled(rng, value) for _ in range(2))
+    return tuple(Term(text, lambda _: number, text.isdigit()) for text in texts)  # type: ignore[return-value]
 
 
 def whole(rng: Random) -> Twins:
@@ -194,10 +194,10 @@ def _exp(power: float) -> float:
     return exp(power)
 
 
-def _over(one: Number, other: Number) -> Number:
+def _over(first: Number, other: Number) -> Number:
     if abs(other) < NEAR:
         raise ZeroDivisionError
-    return one / other
+    return first / other
 
 
 def angle(rng: Random) -> Twins:
@@ -205,17 +205,17 @@ def angle(rng: Random) -> Twins:
     if rng.random() < 0.6:
         return letter(rng)
     parts = rng.choice((2, 3, 4, 6))
-    one, other = Term(rf"\frac{{\pi}}{{{parts}}}", lambda _: pi / parts), rf"\pi/{parts}"
-    return one, one._replace(text=other)
+    term, other = Term(rf"\frac{{\pi}}{{{parts}}}", lambda _: pi / parts), rf"\pi/{parts}"
+    return term, term._replace(text=other)
 
 
 def gaussian(rng: Random) -> Twins:
     """A complex number."""
     real, imaginary = rng.randint(-6, 6), rng.choice((-5, -3, -2, 2, 3, 4))
     sign = "+" if imaginary > 0 else "-"
-    one = Term(f"{real}{sign}{abs(imaginary)}i", lambda _: complex(real, imaginary))
+    term = Term(f"{real}{sign}{abs(imaginary)}i", lambda _: complex(real, imaginary))
     other = f"{imaginary}i+{real}" if real >= 0 else f"{imaginary}i-{-real}"
-    return one, one._replace(text=rng.choice((other, one.text)))
+    return term, term._replace(text=rng.choice((other, term.text)))
 
 
 ARITHMETIC = [
@@ -421,7 +421,7 @@ def equations(rng: Random, *, same: bool) -> Pair:
         left, right = SCALARS["polynomials"].twins(rng, same=same), letter(rng)
         gaps = [[_gap(left[n], right[n], point) for point in POINTS] for n in range(2)]
         pairs = pairwise(zip(*gaps, strict=True))
-        crossed = [one * there - other * here for (one, other), (here, there) in pairs]
+        crossed = [first * there - other * here for (first, other), (here, there) in pairs]
         certain = max(map(abs, crossed)) < NEAR if same else max(map(abs, crossed)) > FAR
         if certain and min(max(gap) - min(gap) for gap in gaps) > FAR:
             return _equation(rng, left[0].text, right[0].text), _equation(
@@ -429,8 +429,8 @@ def equations(rng: Random, *, same: bool) -> Pair:
             )
 
 
-def _gap(one: Term, other: Term, point: Point) -> float:
-    return (one.value(point) - other.value(point)).real
+def _gap(first: Term, other: Term, point: Point) -> float:
+    return (first.value(point) - other.value(point)).real
 
 
 def _equation(rng: Random, left: str, right: str) -> str:
@@ -605,8 +605,8 @@ def matrices(rng: Random, *, same: bool) -> Pair:
     """Matrices, also as a multiple, as a sum, or as a transpose."""
     size = rng.randint(2, 3)
     cells = _cells(rng, size * rng.randint(2, 3), same=same)
-    one, other = ([row[n].text for row in cells] for n in range(2))
-    return _spelled_matrix(rng, one, size), _spelled_matrix(rng, other, size)
+    first, other = ([row[n].text for row in cells] for n in range(2))
+    return _spelled_matrix(rng, first, size), _spelled_matrix(rng, other, size)
 
 
 def _spelled_matrix(rng: Random, cells: list[str], columns: int) -> str:

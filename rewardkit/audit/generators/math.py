@@ -27,10 +27,10 @@ WORDS, WRAPPERS, NAMES = (_TEXTS[name] for name in ("words", "wrappers", "names"
 def equal_units(rng: Random) -> Pair:
     """A quantity in two units, or with and without one."""
     kind = rng.choice(sorted(UNITS))
-    (one, size), (other, size2) = rng.choices(UNITS[kind], k=2)
+    (unit, size), (other, size2) = rng.choices(UNITS[kind], k=2)
     count = rng.randint(1, 500)
     wrap = rng.choice((r"\text{{ {}}}", r"\ \mathrm{{{}}}", r"\,\mathrm{{{}}}"))
-    answer = f"{count * size2}{wrap.format(one)}"
+    answer = f"{count * size2}{wrap.format(unit)}"
     if rng.random() < 0.3:
         return answer, str(count * size2)
     return answer, f"{count * size}{wrap.format(other)}"
@@ -40,12 +40,12 @@ def unequal_units(rng: Random) -> Pair:
     """Another kind of quantity, another value, or a word that is no unit."""
     first, second = rng.sample(sorted(UNITS), 2)
     count = rng.randint(2, 500)
-    one, other = rng.choice(UNITS[first])[0], rng.choice(UNITS[second])[0]
-    wrapped = rf"{count}\text{{ {one}}}"
+    unit, other = rng.choice(UNITS[first])[0], rng.choice(UNITS[second])[0]
+    wrapped = rf"{count}\text{{ {unit}}}"
     return rng.choice(
         (
             (wrapped, rf"{count}\text{{ {other}}}"),
-            (wrapped, rf"{count + 1}\text{{ {one}}}"),
+            (wrapped, rf"{count + 1}\text{{ {unit}}}"),
             (rf"{count}\text{{ {rng.choice(SCALES)}}}", str(count)),
             (f"{count}{''.join(rng.sample(NAMES, 3))}", str(count)),
             (rf"{count}\text{{ {NOUNS[0]}}}", rf"{count}\text{{ {NOUNS[2]}}}"),
@@ -102,14 +102,14 @@ def equal_words(rng: Random) -> Pair:
 
 def unequal_words(rng: Random) -> Pair:
     """Other words, a word more, or the letters in another order."""
-    one, other = rng.sample(WORDS, 2)
+    word, other = rng.sample(WORDS, 2)
     wrap = rng.choice(WRAPPERS[1:4])
     return rng.choice(
         (
-            (wrap.format(one), wrap.format(other)),
-            (wrap.format(f"not {one}"), wrap.format(one)),
-            (wrap.format(f"{one} or {other}"), wrap.format(one)),
-            (one[::-1], wrap.format(one)),
+            (wrap.format(word), wrap.format(other)),
+            (wrap.format(f"not {word}"), wrap.format(word)),
+            (wrap.format(f"{word} or {other}"), wrap.format(word)),
+            (word[::-1], wrap.format(word)),
         )
     )
 
@@ -165,12 +165,12 @@ def equal_factorials(rng: Random) -> Pair:
 
 def unequal_factorials(rng: Random) -> Pair:
     """Factorials of different numbers, over 1 or not, or without the sign."""
-    one, other = rng.sample(range(5, 3000), 2)
+    number, other = rng.sample(range(5, 3000), 2)
     return rng.choice(
         (
-            (rf"\frac{{1}}{{{one}!}}", rf"\frac{{1}}{{{other}!}}"),
-            (f"{one}!", f"{other}!"),
-            (f"{one}", f"{one}!"),
+            (rf"\frac{{1}}{{{number}!}}", rf"\frac{{1}}{{{other}!}}"),
+            (f"{number}!", f"{other}!"),
+            (f"{number}", f"{number}!"),
         )
     )
 
@@ -208,7 +208,7 @@ def spelling_families(form: str) -> dict[str, Draw]:
         for answer, reference, right in SPELLING["spaced"]
     ]
     rules["size of brackets"] = [
-        ([answer.replace("L", one).replace("R", two) for one, two in sizes], reference, right)
+        ([answer.replace("L", start).replace("R", end) for start, end in sizes], reference, right)
         for answer, reference, right in SPELLING["sized"]
     ]
     return {

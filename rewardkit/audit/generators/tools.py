@@ -39,7 +39,7 @@ class ToolRow:
         due = [
             allowed for call in self.possible for name, allowed in call.items() if name == function
         ]
-        described = (one["parameters"] for one in self.functions if one["name"] == function)
+        described = (tool["parameters"] for tool in self.functions if tool["name"] == function)
         listed = {name for parameters in described for name in parameters.get("required", ())}
         return listed | {
             name for name in due[0] if all("" not in allowed.get(name, [""]) for allowed in due)

@@ -142,7 +142,7 @@ def _plots(names: Sequence[str], rollouts: Sequence[RolloutRow]) -> Iterator[Plo
     silent: list[Point] = []
     for step, rows in steps:
         for name, points in rewards.items():
-            values = [one for row in rows if (one := row.rewards.get(name)) is not None]
+            values = [reward for row in rows if (reward := row.rewards.get(name)) is not None]
             if values:
                 points.append((float(step), fmean(values)))
         silent.append((float(step), fmean(row.sign == 0 for row in rows)))

@@ -330,7 +330,7 @@ class JsonLines(_File):
     def _filled(self, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, bytes]]:
         """The lines that hold rows, with their numbers."""
         numbered = enumerate(lines, first)
-        return (one for one in numbered if one[1].strip() and one[0] not in self.damaged)
+        return (line for line in numbered if line[1].strip() and line[0] not in self.damaged)
 
     def without_damaged(self, most: int) -> tuple[_File, list[str]]:
         damaged: list[int] = []
@@ -469,7 +469,11 @@ class InspectArchive(_File):
         name = self.path.name
         try:
             with self.path.open("rb") as file, zipfile.ZipFile(file) as archive:
-                members = [one for one in archive.infolist() if one.filename.startswith("samples/")]
+                members = [
+                    member
+                    for member in archive.infolist()
+                    if member.filename.startswith("samples/")
+                ]
                 if sum(member.file_size for member in members) > most_bytes(self.path):
                     raise _too_large(self.path)
                 contents = (self._content(archive, file, member) for member in members)

@@ -133,7 +133,7 @@ class Job:
         if not subset.record():
             return self
         chosen = {
-            task: subset.ids((one for name, one in self.problems() if name == task), task)
+            task: subset.ids((problem for name, problem in self.problems() if name == task), task)
             for task in self.timeouts
         }
         return replace(self, chosen=chosen)

@@ -68,7 +68,10 @@ class VerifierChoice:
 
     def check(self) -> None:
         """UsageError unless a task, a verifier or a column of verifiers is named, and only one."""
-        if sum(one is not None for one in (self.task, self.verifier, self.verifier_field)) != 1:
+        if (
+            sum(choice is not None for choice in (self.task, self.verifier, self.verifier_field))
+            != 1
+        ):
             raise UsageError(
                 "name the verifier: give --task NAME, --verifier NAME or --verifier-field COLUMN"
             )
@@ -298,7 +301,7 @@ def _pooled_models(source: Source) -> Iterator[str]:
     for file in files:
         first = next(all_rows(file), {})
         named = (field_value(first, name) for name in MODEL_FIELDS)
-        models.append(next((one for one in named if isinstance(one, str)), None))
+        models.append(next((model for model in named if isinstance(model, str)), None))
     distinct = list(dict.fromkeys(filter(None, models)))
     if len(distinct) > 1:
         yield (

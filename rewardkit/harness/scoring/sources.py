@@ -73,7 +73,9 @@ class FileFields:
     def in_format(self, name: str | None, row: Mapping[str, Any]) -> FileFields:
         """The fields, completed by the fields of a format. Without a name, `row` decides the
         format."""
-        plain = (one for one, (is_written_so, _) in FORMATS.items() if is_written_so(row))
+        plain = (
+            file_format for file_format, (is_written_so, _) in FORMATS.items() if is_written_so(row)
+        )
         name = name or next(plain, None)
         if name is None:
             return self
@@ -231,10 +233,10 @@ def _texts(value: Any) -> Iterator[Text]:
     if isinstance(value, str):
         yield value, {}
     elif isinstance(value, list):
-        objects = [one for one in value if isinstance(one, Mapping)]
-        if any("role" in one for one in objects):
+        objects = [entry for entry in value if isinstance(entry, Mapping)]
+        if any("role" in entry for entry in objects):
             yield last_message(objects) or None, _apart_from_text(last_turn(objects))
-        elif objects and all("type" in one for one in objects):  # the parts of one message
+        elif objects and all("type" in entry for entry in objects):  # the parts of one message
             yield _text_in({"content": objects}), {}
         elif not value:
             yield None, {}
@@ -258,7 +260,7 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
             if isinstance(content, Mapping):  # Gemini's, with the parts of its thinking
                 parts = content.get("parts") or ()
                 content = [
-                    one for one in parts if isinstance(one, Mapping) and not one.get("thought")
+                    part for part in parts if isinstance(part, Mapping) and not part.get("thought")
                 ]
             return last_message([{"role": "assistant", "content": content}]) or None
     if "finishReason" in value:  # a candidate of Gemini's that was blocked
@@ -328,7 +330,7 @@ def references(
     is filled."""
     name = columns.reference
     read = {*(columns.completions or [completion_field(row) or ""]), *columns.labels}
-    names = [name] if name is not None else [one for one in usual if one not in read]
+    names = [name] if name is not None else [column for column in usual if column not in read]
     try:
         texts = references_in(row, names, verifier, field_value)
     except DataError as error:

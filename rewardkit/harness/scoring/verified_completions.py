@@ -191,7 +191,7 @@ def _judged(
     verifiers: TaskVerifiers, replies: Sequence[TrainingReply]
 ) -> list[list[TrainingReply]]:
     """The replies by problem, the changed ones with new verdicts."""
-    changed = [one for one in replies if one.changed]
+    changed = [reply for reply in replies if reply.changed]
     verdicts = iter(
         judge_samples(
             verifiers.strict,
@@ -217,8 +217,8 @@ def completion_rows(run: RunReplies, select: Selection) -> tuple[list[Row], str,
     several = any(reply.index for problem in run.problems for reply in problem)
     rows, solved, left_out = [], 0, Counter[str]()
     for problem in run.problems:
-        right = [one for one in problem if one.correct]
-        finished = [one for one in right if not one.cut_off]
+        right = [reply for reply in problem if reply.correct]
+        finished = [reply for reply in right if not reply.cut_off]
         distinct = select(finished)
         taken = distinct[: select.most]
         solved += bool(taken)
@@ -263,8 +263,8 @@ def preference_pairs(run: RunReplies, select: Selection) -> tuple[list[Row], str
     """
     pairs: list[tuple[TrainingReply, TrainingReply]] = []
     for problem in run.problems:
-        unpaired = select([one for one in problem if one.correct is False])
-        taken = select([one for one in problem if one.correct and not one.cut_off])
+        unpaired = select([reply for reply in problem if reply.correct is False])
+        taken = select([reply for reply in problem if reply.correct and not reply.cut_off])
         for chosen in taken[: min(len(unpaired), select.most or len(taken))]:
             nearest = min(unpaired, key=lambda reply: abs(len(reply.text) - len(chosen.text)))
             unpaired.remove(nearest)

@@ -270,13 +270,13 @@ def power(base: Unit, exponent: int) -> Unit:
     return tuple((name, count * exponent) for name, count in base[0]), base[1] ** exponent
 
 
-def product(one: Unit, other: Unit) -> Unit:
+def product(first: Unit, other: Unit) -> Unit:
     """Both units multiplied."""
-    kind = dict(one[0])
+    kind = dict(first[0])
     for name, count in other[0]:
         kind[name] = kind.get(name, 0) + count
     dimensions = tuple(sorted((name, count) for name, count in kind.items() if count))
-    return dimensions, one[1] * other[1]
+    return dimensions, first[1] * other[1]
 
 
 def _spaced(noise: re.Match[str]) -> str:

@@ -182,12 +182,14 @@ def _each(items: list[Node]) -> list[Node]:
         shapes, numbers = items[:place], items[place + 1 :]
         match items[place]:
             case Relation((Symbol() as name, Number() as first), ("=",)):
-                listed = all(isinstance(one, Number) or one == ELLIPSIS for one in numbers)
-                if shapes and numbers and listed and all(name in nodes(one) for one in shapes):
+                listed = all(isinstance(value, Number) or value == ELLIPSIS for value in numbers)
+                if shapes and numbers and listed and all(name in nodes(shape) for shape in shapes):
                     values = in_full([first, *numbers])
-                    if len(values) * sum(len(nodes(one)) for one in shapes) > _MOST_WRITTEN_OUT:
+                    if len(values) * sum(len(nodes(shape)) for shape in shapes) > _MOST_WRITTEN_OUT:
                         raise UnreadableError("too many values of a letter")
-                    return [substituted(one, {name: value}) for value in values for one in shapes]
+                    return [
+                        substituted(shape, {name: value}) for value in values for shape in shapes
+                    ]
     return items
 
 
@@ -299,7 +301,7 @@ def _step(known: list[Node]) -> Node | None:
     if None in values or symbols(known[1]) != symbols(known[0]):
         return None
     step = Number((values[1] or Fraction(0)) - (values[0] or Fraction(0)))
-    even = (same_rational_function(Sum((one, step)), other) for one, other in pairwise(known))
+    even = (same_rational_function(Sum((first, step)), other) for first, other in pairwise(known))
     return step if step.value and all(even) else None
 
 
@@ -1080,7 +1082,7 @@ def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: N
         return Call(f"arc{name}", arguments)
     call: Node = Call(name, arguments)
     if name in _FOLDED and len(arguments) > 1:
-        call = reduce(lambda one, other: Call(name, (one, other)), arguments)
+        call = reduce(lambda first, other: Call(name, (first, other)), arguments)
     return call if power is None else Power(call, power)
 
 
@@ -1107,16 +1109,18 @@ def _over_index(body: Node, index: Symbol | Constant) -> tuple[Node, Symbol]:
     A subscript of several letters such as that of a_{kj} is marked as one that has no value.
     """
     new: dict[Node, Node] = {}
-    own = Symbol(f"index {sum(isinstance(part, Call) for part in nodes(body))}")
+    number = Symbol(f"index {sum(isinstance(part, Call) for part in nodes(body))}")
     for name in symbols(body):
         letter, _, subscript = name.partition("_")
         shift = subscript.removeprefix(index.name)
         if index.name in subscript:
             plain = shift != subscript and re.fullmatch(r"([+-][0-9]+)?", shift)
-            new[Symbol(name)] = Symbol(f"{letter}_{own.name}{shift if plain else ':' + subscript}")
+            new[Symbol(name)] = Symbol(
+                f"{letter}_{number.name}{shift if plain else ':' + subscript}"
+            )
     if isinstance(index, Symbol) and not new:
         return body, index
-    return substituted(body, {index: own, **new}), own
+    return substituted(body, {index: number, **new}), number
 
 
 def _integral(tokens: Tokens) -> Node:

@@ -240,7 +240,7 @@ class _Sorter:
         if not self.found and run in lexicon.CODES:
             return True
         starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
-        words = next((place for place, one in enumerate(rest[:5]) if one.kind != "letters"), 5)
+        words = next((place for place, token in enumerate(rest[:5]) if token.kind != "letters"), 5)
         names = words < 5 and len(rest) > words and rest[words].text in ("=", "≈", ":")
         return starts and names and lexicon.is_name(run)
 

@@ -470,8 +470,8 @@ def _renamed(mine: Family, theirs: Family) -> MathComparison:
         shifts, orders = range(begin, begin + 1), [tuple(mine.ranges)] * (first == moved)
     for order, shift, sign in product(orders, shifts, (1, -1)[: len(shifts)]):
         new: dict[Node, Node] = {
-            Symbol(one): Sum((Product((whole(sign), Symbol(other))), whole(shift)))
-            for one, other in zip(order, theirs.ranges, strict=True)
+            Symbol(letter): Sum((Product((whole(sign), Symbol(other))), whole(shift)))
+            for letter, other in zip(order, theirs.ranges, strict=True)
         }
         pairs = zip(with_parts(mine.points[0], new), theirs.points[0], strict=True)
         if all(same_value(*pair).equal for pair in pairs):

@@ -46,8 +46,8 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., Ball]] = {
     ("arccsc", 1): lambda value: (1 / value).asin(),
     ("abs", 1): abs,
     ("zeta()", 1): methodcaller("zeta"),
-    ("max", 2): lambda one, other: one.max(other),
-    ("min", 2): lambda one, other: one.min(other),
+    ("max", 2): lambda first, other: first.max(other),
+    ("min", 2): lambda first, other: first.min(other),
 }
 """Functions by name and number of arguments, where no value needs a check."""
 
