@@ -19,6 +19,9 @@ from tests.support.tiny import build
 for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
 
+# Programs buffer their output, as they do in a user's shell.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # A shell starts background jobs with SIGINT ignored, and every child inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -160,6 +160,9 @@ def run() -> None:
         file = error.filename
         what = f"{file} can't be read or written" if file else "the output can't be written"
         remedy = _REMEDIES.get(error.errno or 0, "")
+        if file is None:  # what is left in the buffer would fail again when Python ends
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_fail(f"{what}: {error.strerror or error}{remedy}", FAILED))
     except Exception:  # a bug: a report of it needs the traceback
         sys.exit(_fail(f"unexpected error\n{traceback.format_exc()}", FAILED))
