@@ -10,7 +10,7 @@ from typing import Final
 
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.notations import codes, pattern, rewritten
-from rewardkit.verifiers.math.parser import read_tokens
+from rewardkit.verifiers.math.parser import meaning, read_tokens, words_as_answer
 from rewardkit.verifiers.math.spelling import collapsed
 from rewardkit.verifiers.math.tokens import Token, said, scan, spelled
 from rewardkit.verifiers.math.tree import Node, Sequence, UnreadableError
@@ -41,10 +41,10 @@ _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexico
 def _spoken(words: str) -> Node:
     """What words mean; a list of them where commas, `and` or `or` join several."""
     items = [item for item in _ITEM_END.split(words) if item]
-    if len(items) < 2 or lexicon.meaning(words) is not None:
-        return lexicon.words_as_answer(words)
+    if len(items) < 2 or meaning(words) is not None:
+        return words_as_answer(words)
     joint = "or" if re.search(r"\bor\b", words) else "and"
-    return Sequence(tuple(lexicon.words_as_answer(item) for item in items), joint=joint)
+    return Sequence(tuple(words_as_answer(item) for item in items), joint=joint)
 
 
 def predicate(words: str) -> str | None:
@@ -74,7 +74,7 @@ def _phrase(written: list[Token]) -> tuple[str, bool]:
     if lone and (runs[0] in lexicon.GREEK or runs[0] in lexicon.CONSTANT_WORDS):
         return "", False
     said_plain = said(tokens).casefold().rstrip(" .,!;:")
-    certain = _certain(runs, wrapped) or lexicon.meaning(said_plain) is not None
+    certain = _certain(runs, wrapped) or meaning(said_plain) is not None
     return _WINS.sub("", _ARTICLE.sub("", said_plain)), certain
 
 

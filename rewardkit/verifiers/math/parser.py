@@ -8,9 +8,10 @@ perhaps a unit, and a factor is a base with powers. Brackets and environments ho
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import pairwise
 
 from rewardkit.verifiers.math import lexicon
@@ -72,6 +73,36 @@ def read_tokens(rewritten_tokens: list[Token]) -> Node:
     return _whole_listing(tokens)
 
 
+def words_as_answer(text: str) -> Node:
+    """The set or the number that the words name, else the words in one spelling."""
+    words = " ".join(text.lower().split()).strip(".,:;! ")
+    return meaning(words) or Text(words)
+
+
+@lru_cache(maxsize=1024)
+def meaning(words: str) -> Node | None:
+    """The set, the number or the statement that lower-case words name; None for any others."""
+    for answer, wordings in lexicon.MEANINGS.items():
+        if wordings.fullmatch(words):
+            return Text(answer) if answer[0].isalpha() else read(answer)
+    day = words.removeprefix("on ").removeprefix("a ").rstrip(".s")
+    for name in lexicon.WEEKDAYS:
+        if len(day) > 2 and name.startswith(day):
+            return Text(name)
+    parts = words.split()
+    for place in range(len(parts), 0, -1):  # five dollars, ninety square feet, seven pencils
+        value, unit = lexicon.number_in_words(" ".join(parts[:place])), " ".join(parts[place:])
+        if value is None:
+            continue
+        if place == len(parts):
+            return Number(value)
+        part = parts[place] == "of" and value < 1
+        if place == len(parts) - 1 or part or lexicon.known_unit(unit):
+            with suppress(UnreadableError):
+                return measured([Number(value)], unit)
+    return None
+
+
 _LABEL = re.compile(
     r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
     r"(?:answer|result|solution|value|root)s?(?: is| are)?(?: is)?"
@@ -89,7 +120,7 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     """The answer after words that only announce it; the words where nothing follows."""
     tokens.mark(".")
     if tokens.ended:
-        return lexicon.words_as_answer(words)
+        return words_as_answer(words)
     plain = " ".join(words.lower().split()).strip(".,:;! ")
     meant = _by_first_words(tokens, plain)
     if meant is not None:
@@ -118,7 +149,7 @@ def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
     if (unit := lexicon.currency(plain)) is not None:
         return Quantity(_whole_listing(tokens), *unit)
     every, excepting, _ = plain.partition(" except")
-    if excepting and (reals := lexicon.meaning(every)) is not None:
+    if excepting and (reals := meaning(every)) is not None:
         left_out = _whole_listing(tokens)
         if isinstance(left_out, Relation) and left_out.operators == ("=",):
             left_out = left_out.sides[1] or left_out
@@ -439,7 +470,9 @@ def _sets(tokens: Tokens) -> Node:
 def _ratio(tokens: Tokens) -> Node:
     if tokens.next.kind == "set":
         name = tokens.take().text  # and what a sign behind it leaves: ℝ⁺, ℤ_{>0}
-        return lexicon.number_set(name, tokens.subscript() if tokens.mark("^_") else "")
+        name += tokens.subscript() if tokens.mark("^_") else ""
+        spelled = lexicon.NUMBER_SETS.get(name, name)
+        return NumberSet(spelled) if spelled[0].isalpha() else read(spelled)
     if tokens.mark("∅"):
         return NumberSet("∅")
     terms = [_sum(tokens)]
@@ -882,7 +915,7 @@ def _enclosed(tokens: Tokens, opening: str) -> Node:
 
 def _items(tokens: Tokens, opening: str) -> tuple[list[Node], str]:
     if tokens.next.kind == "text" and opening != "⦃":
-        items: list[Node] = [lexicon.words_as_answer(tokens.texts())]
+        items: list[Node] = [words_as_answer(tokens.texts())]
     else:
         items = [_item(tokens, opening)]
     if opening == "⦃" and tokens.mark("|:") is not None:
@@ -1290,7 +1323,7 @@ def _condition(tokens: Tokens) -> Node:
     try:
         return _whole_listing(tokens)
     except UnreadableError:
-        return lexicon.words_as_answer(words)
+        return words_as_answer(words)
 
 
 def _system(lines: list[Node]) -> Node:
