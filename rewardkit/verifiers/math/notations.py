@@ -310,8 +310,24 @@ def _powers(found: Found) -> str | None:
 
 def _twice(found: Found) -> str | None:
     """42 for `forty-two (42)`."""
-    words = lexicon.number_in_words(found[1].lower())
-    return r"\2" if words is not None and words == int(found[2]) else None
+    spoken, digits = (found[1], found[2]) if found[1] else (found[4], found[3])
+    words = lexicon.number_in_words(spoken.lower())
+    return digits if words is not None and words == int(digits) else None
+
+
+def _cyclic(found: Found) -> str | None:
+    """The group ℤ/6ℤ as a letter, of which products are written."""
+    if found[2] != "Z" or found[4] not in ("", "Z"):
+        return None
+    return rf"{'·' * bool(found[1])}Z_{{{found[3] or found[5]}}}"
+
+
+def _all_of(found: Found) -> str | None:
+    """A union over all whole numbers as its members."""
+    of_set = [token.text for token in found.part(0) if token.kind == "set"][:1]
+    if found["letter"] and of_set != ["Z"]:
+        return None
+    return rf"\3, {found['letter'] or found['from']}∈\mathbb{{Z}}"
 
 
 def _struck(found: Found) -> str:

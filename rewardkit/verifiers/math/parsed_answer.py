@@ -28,6 +28,13 @@ _WINS = re.compile(
     r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)(?: the game)?\Z"
 )
 _SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
+_BRACKETED = r"(?:\([^()]*\)|\[[^\[\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})"
+_NAMED_VALUE = pattern(
+    rf"(?:COMMAND|WORD|[|‖#]|{_BRACKETED}|(?:m|LETTER(?=[_(\[]))(?!=))"
+    rf"(?:{_BRACKETED}|[^=≠<>≤≥≈≡∈+,;()\[\]{{}}±-])*(?==)"
+)
+"""A term before an equals sign: what names a value even if nobody can work it out."""
+_BRACKETS = frozenset("(){}[]")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
 _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexicon.listed(
@@ -149,12 +156,29 @@ def _read_answer(text: str) -> ParsedAnswer:
     if certain:
         return ParsedAnswer(plain, _spoken(words), words=words, verbal=True)
     try:
-        return ParsedAnswer(plain, read_tokens(tokens), words=words, option=option)
+        return ParsedAnswer(plain, _tree(tokens), words=words, option=option)
     except UnreadableError as error:
         if not words and _only_words(tokens):
             stated = said(tokens).casefold().rstrip(" .")
             words = lexicon.date(stated) or lexicon.ORDINAL.sub("", stated)
         return ParsedAnswer(plain, None, str(error), words, bool(words))
+
+
+def _tree(tokens: list[Token]) -> Node:
+    """The tree; what can't be read before the equals sign is a name, as in `\\dim\\ker T = 1`."""
+    try:
+        return read_tokens(tokens)
+    except UnreadableError:
+        named = _NAMED_VALUE.match(codes(tokens))
+        end = named.end() if named else 0
+        words = said(tokens[:end])
+        if not words or lexicon.takes_back(words) or any(map(lexicon.refuses, words.split())):
+            raise
+        head, *rest = tokens[:end]
+        inside = "".join(part.text for part in rest if part.text not in _BRACKETS)
+        of = [Token("mark", "("), Token("text", inside), Token("mark", ")")] if inside else []
+        name = Token("text", head.text.lstrip("\\"))
+        return read_tokens([name, *of, *tokens[end:]])
 
 
 def _only_words(tokens: list[Token]) -> bool:

@@ -431,20 +431,25 @@ def _function_named(tokens: Tokens) -> Node | None:
     if [tokens.ahead(place).text for place in range(1, 6)] == ["^", "{", "-", "1", "}"]:
         bracket += 5
     while tokens.ahead(bracket).text in ("_", "'") and bracket < 4:
-        bracket += 1 + (tokens.ahead(bracket).text == "_")
+        subscript = tokens.ahead(bracket).text == "_"
+        bracket = tokens.closing(tokens.at + bracket + subscript) + 1 - tokens.at
     if tokens.next.kind != "symbol" or tokens.ahead(bracket).text not in ("(", "["):
         return None
     end = tokens.closing(tokens.at + bracket)
     if end < 0 or tokens.ahead(end + 1 - tokens.at).text not in ("=", "≈", "≡"):
         return None
-    name = "".join(token.text for token in tokens.all[tokens.at : tokens.at + bracket])
+    written = (token.text for token in tokens.all[tokens.at : tokens.at + bracket])
+    name = "".join(part for part in written if part not in "{}")
     inside = tokens.all[tokens.at + bracket : end + 1]
     try:
         arguments = _arguments(Tokens(inside[:], tokens.level))
     except UnreadableError:
         arguments = (Text("".join(token.text for token in inside)),)
-    plain = all(isinstance(argument, Symbol | Text) for argument in arguments)
-    if not plain and tokens.next.text not in FUNCTION_NAMES:
+    plain = all(
+        isinstance(part, Symbol | Text | SetOperation) or rational(part) is not None
+        for part in arguments
+    )
+    if tokens.next.text not in FUNCTION_NAMES and (not plain or tokens.next.text == "C"):
         return None
     tokens.at = end + 1
     return Call(f"{name}()", arguments)
@@ -592,25 +597,28 @@ def _factor_follows(tokens: Tokens) -> bool:
 def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
     """Add the next factor; a fraction below one is added to the whole number before it."""
     before = factors[-1]
-    whole = isinstance(before, Number) and before.value.denominator == 1
+    amount = before if isinstance(before, Quantity) else None  # \$8\frac34
+    counted = before.value if isinstance(before, Quantity) else before
+    whole = isinstance(counted, Number) and counted.value.denominator == 1
     if tokens.next.kind == "number" and not isinstance(before, Number | Quantity):
         factors.append(_number_after(tokens, before))
         return
     if tokens.next.kind == "number":
         if not whole or len(factors) > 1:
             raise UnreadableError("a number that follows without an operator")
-        factors[-1] = Sum((before, _slashed(tokens)))
+        mixed = Sum((counted, _slashed(tokens)))
+        factors[-1] = replace(amount, value=mixed) if amount else mixed
         return
     by_command = tokens.next.text == r"\frac"
     factor = _factor(tokens)
     if isinstance(before, Symbol) and factor == ZERO:
         raise UnreadableError("the value of a function at 0")
-    measure = factor if isinstance(factor, Quantity) else None
-    part = whole_fraction(measure.value if measure else factor)
+    measure = factor if isinstance(factor, Quantity) else amount
+    part = whole_fraction(factor.value if isinstance(factor, Quantity) else factor)
     if part is None or not (by_command and whole and len(factors) == 1):
         factors.append(factor)
     elif 0 <= part.value < 1:
-        mixed = Sum((before, part))
+        mixed = Sum((counted, part))
         factors[-1] = replace(measure, value=mixed) if measure else mixed
     else:
         raise UnreadableError("a mixed number whose fraction is not below one")

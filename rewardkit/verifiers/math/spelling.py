@@ -72,6 +72,7 @@ def collapsed(text: str) -> str:
     text = repaired(text)
     if not text.isascii():
         text = _SCRIPT_RUN.sub(_script, text.translate(_CHARACTERS))
+        text = _CIRCLED.sub(",", text)
         text = "".join(map(_ascii, text))
     if text[-1:] in "\\ ." and not text.endswith(".."):
         text = _TRAILING.sub("", text)
@@ -139,6 +140,7 @@ def _spelled(command: re.Match[str]) -> str:
 _RAISED, _LOWERED = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "₀₁₂₃₄₅₆₇₈₉"
 _SCRIPT_DIGITS = str.maketrans(_RAISED + _LOWERED, "0123456789-+0123456789")
 _SCRIPT_RUN = re.compile(f"[{_RAISED}]+|[{_LOWERED}]+")
+_CIRCLED = re.compile("(?<=[①-⑳])(?=[①-⑳])")
 _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad✓✔✅■∎", ""),

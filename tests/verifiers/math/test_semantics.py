@@ -43,7 +43,31 @@ terms by name:
   \frac{S_{PQR}}{S_{KLM}}=\frac14 ~ \frac14 ;; x_1x_2=4 ~ 4 ;; x_1+x_2=7 ~ 7
   \frac32 ~ \frac{KL}{MN}=\frac32 ;; \frac{KL}{MN}=\frac32 ~ \frac32 ;; 2 ~ \tan B=2
   \tan\beta=2 ~ 2 ;; \cos(2\theta)=-\frac12 ~ -\frac12 ;; PA+PB=13 ~ 13 ;; 13 ~ PA+PB=13
-  PA^2+PB^2=13 ~ 13 ;; x+2x=3x ~ 3x ;; 2,5 ~ x=2,5
+  PA^2+PB^2=13 ~ 13 ;; x+2x=3x ~ 3x ;; 2,5 ~ x=2,5 ;; \dim\ker S=1 ~ 1 ;; h(6)=5 ~ 5
+  \operatorname{rank}M=2 ~ \operatorname{rank}(M)=2 ;; |P\setminus Q|=9 ~ 9 ;; n(P\cap Q)=9 ~ 9
+  (1,0,-2) ~ \vec p\times\vec q=(1,0,-2) ;; \langle p,q\rangle=3 ~ 3 ;; \sup S=2 ~ 2
+  [H:K]=4 ~ 4 ;; [\mathbb{Q}(\sqrt2):\mathbb{Q}]=2 ~ 2 ;; \Pr(Z=1)=\frac13 ~ P(Z=1)=\frac13
+  (3,4) ~ \nabla g(1,0)=(3,4) ;; \int t\,dt=\frac{t^2}{2}+C ~ \frac12t^2+C ;; \deg h=3 ~ 3
+  \overset{\frown}{PQ}=40^\circ ~ 40^\circ ;; \max_{t\in[0,1]}g(t)=3 ~ 3 ;; \sigma^2=3 ~ 3
+  e^{Mt}=\begin{pmatrix}1&0\\0&2\end{pmatrix} ~ \begin{pmatrix}1&0\\0&2\end{pmatrix}
+  \oint_C g\,dz=2 ~ 2 ;; \mathcal{L}\{g\}=\frac1s ~ \frac1s ;; \mathrm{Var}[Z]=4 ~ 4
+percent:
+  150\% ~ 1.5 ;; \frac65 ~ 120\%
+mixed:
+  \$8\frac34 ~ \$8.75 ;; 17\text{ R }2 ~ 17\text{ remainder }2 ;; ①③ ~ 3, 1 ;; S(6|-5) ~ (6,-5)
+  7\text{ (seven)} ~ 7 ;; \text{in the year }1969 ~ 1969 ;; \text{3:20 p.m.} ~ 3:20
+  x=1\text{ with multiplicity }2 ~ 1
+groups:
+  \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
+terms in bounds:
+  \frac ab\in[1,3) ~ 1\le\frac ab<3 ;; v+u\in(2,5) ~ 2<u+v<5
+lines and pairs:
+  4y=\pm5x ~ y=\pm\frac54x ;; 5x\pm4y=0 ~ y=\pm\frac54x
+  x=\pm2y ~ x-2y=0\text{ or }x+2y=0 ;; (3+7m,-2-5m) ~ (x,y)=(3+7t,-2-5t)
+  (3-7t,-2+5t) ~ (x,y)=(3+7t,-2-5t)
+intervals in families:
+  \bigcup_{n\in\mathbb{Z}}(2n\pi,(2n+1)\pi) ~ (2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
+  2n\pi<x<2n\pi+\pi,\ n\in\mathbb{Z} ~ x\in(2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
 options:
   A) 5 ~ \text{(A) }5 ;; (C) ~ \textbf{(C)}\ 27 ;; C ~ \textbf{(C)}\ 27 ;; 27 ~ \textbf{(C)}\ 27
   \text{B} ~ \text{(B) }12\text{ cm} ;; \textbf{(C)}\ 27 ~ C
@@ -488,8 +512,10 @@ ranges of terms:
 bases of one side:
   42_{10} ~ 52_8 ;; h=30v+19 ~ h\equiv 19\pmod{30}
   52 ~ 52_8 ;; 1101 ~ 1101_2
+ratio:
+  8:50 ~ 4:25 ;; 4:30 ~ 2:15
 percent:
-  150\% ~ 1.5
+  500\% ~ 5
 decimal:
   1000,99 ~ 1000.99 ;; 2,5 ~ 2.5 ;; \pi ~ 3.14 ;; \sqrt{2} ~ 1.414
 locale:
@@ -511,12 +537,28 @@ labels, chains, sets:
 """What only the reference makes certain: percent, rounding, separators, the letter of an option."""
 
 UNEQUAL = rows(r"""
+mixed:
+  \$8\frac14 ~ \$8.75 ;; 2\text{ R }17 ~ 17\text{ R }2 ;; 17 ~ 17\text{ R }2 ;; ①② ~ ①③
+  7\text{ (eight)} ~ 7 ;; \text{after }1969 ~ 1969 ;; \text{12:30 a.m.} ~ 12:30
+groups:
+  \mathbb{Z}_2\times\mathbb{Z}_2 ~ \mathbb{Z}_4 ;; \mathbb{Z}_2 ~ \mathbb{Z}
+terms in bounds:
+  \frac ab\in[1,3] ~ 1\le\frac ab<3 ;; \frac ba\in[1,3) ~ 1\le\frac ab<3
+lines and pairs:
+  5y=\pm4x ~ y=\pm\frac54x ;; 4y=5x ~ y=\pm\frac54x ;; (3+14m,-2-10m) ~ (x,y)=(3+7t,-2-5t)
+  (3+7m,-2+5m) ~ (x,y)=(3+7t,-2-5t)
+intervals in families:
+  [2k\pi,(2k+1)\pi],\ k\in\mathbb{Z} ~ (2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
+  2n\pi<x\le2n\pi+\pi,\ n\in\mathbb{Z} ~ x\in(2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
 options:
   B) 5 ~ \text{(A) }5 ;; P(A)=1/3,P(B)=1/2 ~ P(A)=1/2,P(B)=1/3 ;; (B) ~ \textbf{(C)}\ 27
   (B) 27 ~ \textbf{(C)}\ 27 ;; C or B ~ \textbf{(C)}\ 27 ;; C ~ (c)27
 terms by name:
   \text{Var}(X)=3 ~ E(X)=3 ;; S_{10}=55 ~ a_{10}=55 ;; P(X>2)=\frac13 ~ P(X<2)=\frac13
   p(3)=41 ~ p(-3)=41 ;; \varphi(83)=24 ~ \varphi(84)=24 ;; \det(3A)=-40 ~ \det(2A)=-40
+  \dim\ker S=1 ~ \dim S=1 ;; |P\setminus Q|=9 ~ |Q\setminus P|=9 ;; \sup S=2 ~ \max T=2
+  h(6)=5 ~ 6 ;; p(p+1)=6 ~ 6 ;; \vec p\times\vec q=(1,0,-2) ~ (1,0,2) ;; [H:K]=4 ~ [H:L]=4
+  \dim V\ge3 ~ 3 ;; 2\dim V=6 ~ 6 ;; \Pr(A)=\frac13 ~ \Pr(B)=\frac13
   0 ~ \det(A-xI)=0 ;; e=1/2 ~ x=1/2 ;; -3p=41 ~ 41 ;; x(-4)=8 ~ x=-2
   P(B)=1/3 ~ P(A)=1/3 ;; P(A\cap B)=1/3 ~ P(A\cup B)=1/3 ;; E(Y)=5 ~ E(X)=5 ;; |B|=5 ~ |A|=5
   \det B=-7 ~ \det A=-7 ;; \gcd(a,c)=4 ~ \gcd(a,b)=4 ;; [ABD]=12 ~ [ABC]=12
@@ -750,7 +792,7 @@ unit:
   6 \text{ hens and } 5 \text{ ducks} ~ 5 \text{ hens and } 6 \text{ ducks}
   31\ (\text{cm}^2) ~ 31\text{ cm}
 time:
-  4:30 a.m. ~ 4:30 p.m. ;; \text{7:35 in the morning} ~ 7:35 pm ;; 5:10 ~ 10:20 ;; 2:15 ~ 4:30
+  4:30 a.m. ~ 4:30 p.m. ;; \text{7:35 in the morning} ~ 7:35 pm ;; 5:10 ~ 10:20 ;; 2:30 ~ 2:15
 text:
   \text{Yes, they don't} ~ \text{Yes} ;; \text{No, they do} ~ \text{No}
   \text{not even} ~ \text{even} ;; True ~ 1 ;; No idea ~ No ;; No solution ~ No ;; oN ~ No

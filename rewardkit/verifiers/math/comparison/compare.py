@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -132,7 +133,7 @@ def compare(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComp
     found = sets.same_formula(answer, reference) or same_family(answer, reference)
     if found is not None:
         return found
-    answer, reference = both(statements.as_one_equation, answer, reference)
+    answer, reference = statements.as_one_equation(answer, reference)
     answer, reference = types.read_as(answer, reference)
     answer, reference = _one_form(answer, reference, policy), _one_form(reference, answer, policy)
     answer, reference = statements.as_factors(answer, reference)
@@ -178,10 +179,20 @@ def _texts(answer: tree.Node, reference: tree.Node, _: Policy) -> MathComparison
 
 
 def _times(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathComparison:
-    """Compare two times of day; beside anything else, 5:10 is a ratio."""
+    """Compare two times of day. 5:10 is a ratio beside anything else.
+
+    It may be one beside a reference in lowest terms, such as 1:20, and half a day may be missing.
+    """
     if isinstance(answer, tree.Clock) and isinstance(reference, tree.Clock):
-        same = (answer.hour % 24, answer.minute) == (reference.hour % 24, reference.minute)
-        return MathComparison(same, "the time of day")
+        half = answer.stated != reference.stated and any(
+            not side.stated and side.hour < 12 for side in (answer, reference)
+        )
+        hours = {side.hour % (12 if half else 24) for side in (answer, reference)}
+        if len(hours) == 1 and answer.minute == reference.minute:
+            return MathComparison(True, "the time of day")
+        lowest = reference.minute > 9 and math.gcd(reference.hour, reference.minute) == 1
+        if not lowest or answer.stated or reference.stated:
+            return MathComparison(False, "the time of day")
     return compare(_as_ratio(answer), _as_ratio(reference), policy)
 
 

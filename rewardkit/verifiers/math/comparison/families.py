@@ -81,6 +81,7 @@ class Family:
     points: tuple[Point, ...]
     ranges: Ranges
     name: Node | None = None
+    brackets: str = ""
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -133,6 +134,8 @@ def same_family(answer: Node, reference: Node) -> MathComparison | None:
             replace(family, ranges=dict.fromkeys(sorted(letters), run))
             for family, letters in zip((mine, theirs), free, strict=True)
         )
+    if mine.brackets and theirs.brackets and mine.brackets != theirs.brackets:
+        return _OTHER  # an open and a closed interval
     named = {type(family.name) for family in (mine, theirs)}
     differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
     return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
@@ -205,7 +208,8 @@ def _read(node: Node) -> Family | None:
         return None
     ranges = {letter: run for letter, run in given.items() if run is not None and letter in free}
     points: list[Point] = []
-    for value in chain.from_iterable(map(statements.both_signs, values)):
+    brackets = ""
+    for value in map(_interval, chain.from_iterable(map(statements.both_signs, values))):
         if isinstance(value, Call) and value.name == "residue":
             first, modulus = map(rational, (value.arguments[0], value.arguments[-1]))
             if first is None or not modulus or len(value.arguments) != 2:
@@ -217,10 +221,23 @@ def _read(node: Node) -> Family | None:
                     Product((Number(modulus), Symbol("residue"))),
                 )
             )
+        if isinstance(value, Sequence) and value.opening in ("(", "[", "⟨"):
+            brackets = f"{value.opening}{value.closing}".replace("⟨", "(").replace("⟩", ")")
         points.append(coordinates(value) or (value,))
     if not points or len({len(point) for point in points}) > 1:
         return None
-    return Family(tuple(points), ranges, name)
+    return Family(tuple(points), ranges, name, brackets)
+
+
+def _interval(node: Node) -> Node:
+    """(2kπ, 2kπ + π) of x ∈ (2kπ, 2kπ + π) and of 2kπ < x < 2kπ + π; any other node as it is."""
+    match node:
+        case Relation((Symbol(), Sequence((_, _), "(" | "[") as ends), ("∈",)):
+            return ends
+        case Relation((Node() as low, Symbol(), Node() as high), (first, second)):
+            if {first, second} <= {"<", "≤"}:
+                return Sequence((low, high), "[("[first == "<"], "])"[second == "<"])
+    return node
 
 
 def _arguments(name: Node | None) -> frozenset[str]:
@@ -254,7 +271,8 @@ def _split(node: Node) -> tuple[Node | None, dict[str, Range | None], bool]:
     rest = [item for item in rest if item not in bounds]
     names = shape.items if isinstance(shape, Sequence) else (shape,)
     defined = shape is None or all(
-        isinstance(item, Relation) and item.operators == ("=",) and item.sides[0] in names
+        (isinstance(item, Relation) and (item.operators == ("=",) and item.sides[0] in names))
+        or (isinstance(item, Relation) and item.sides[1] in names)
         for item in rest
     )
     if rest:
@@ -361,6 +379,9 @@ def _by_habit(mine: Family, theirs: Family, vectors: bool) -> tuple[list[frozens
     free, size = [mine.symbols, theirs.symbols], len(mine.points[0])
     if constants := _free_constants(mine, theirs):
         return constants, Range()
+    if size == 2 and any(isinstance(side.name, Sequence) for side in (mine, theirs)):
+        pairs = free[0] | free[1] <= _LINES | _TURNS and len(free[0]) == len(free[1])
+        return (free if pairs else [frozenset()] * 2), Range(whole=True)
     line = size > 2 or (vectors and size == 2)
     if line and free[0] | free[1] <= _LINES and len(free[0]) == len(free[1]):
         return free, Range()

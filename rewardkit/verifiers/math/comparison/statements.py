@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.sets import FLIPPED
 from rewardkit.verifiers.math.comparison.values import in_one_order, in_radians, same_in_any_order
-from rewardkit.verifiers.math.lexicon import CROSSES, GREEK
+from rewardkit.verifiers.math.lexicon import CROSSES
 from rewardkit.verifiers.math.numbers.equality import MathComparison, compare_size, same_value
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
@@ -162,8 +162,8 @@ def names_value(node: Node) -> bool:
             return all(map(names_value, children(node)))
         case Call(name, _):
             return name.endswith("()") and name not in CROSSES.values()
-        case Product((Symbol(name), Number(value))):  # T(10), p(-3), φ(84), but not y·7
-            return name.isupper() or value < 0 or name in GREEK
+        case Product((Symbol(name), Sequence(_, "⦃"), *_)):  # a transform of what is in braces
+            return name.isupper()
         case Product((Symbol("Delta" | "m"), Symbol(name))):
             return node.factors[0] == Symbol("Delta") or name.startswith("∠")
     return _points(node)
@@ -182,11 +182,15 @@ def _is_term(node: Node, *, part: bool = False) -> bool:
     match node:
         case Symbol():
             return is_object(node)
+        case Sequence(_, "⟨") | Call("max" | "min", (_,)) | Product((Number(), Call("cross()"))):
+            return True
+        case Call("max" | "min", (_, Relation())):  # over x in a set
+            return True
         case Call("abs", (inner,)):
             return any(isinstance(leaf, Symbol) and is_object(leaf) for leaf in nodes(inner))
         case Call(name, arguments):
             term = name in TERMS and any(map(symbols, arguments))
-            return term or (name.endswith("()") and name not in CROSSES.values())
+            return term or (name.endswith("()") and name != "times()")
         case Product((Symbol(), Power(Symbol(), exponent))) if not part:
             return exponent == MINUS_ONE
         case Sum(parts):
@@ -207,7 +211,8 @@ def _without_sign(node: Node) -> Node:
 def is_object(symbol: Symbol) -> bool:
     """Whether it stands for a given thing: a point, a vector, z, an item such as x_1."""
     name = symbol.name
-    return name[0].isupper() or name in COMPLEX or any(sign in name for sign in ("_", "\\", "∠"))
+    given = name[0].isupper() or name in (*COMPLEX, "sigma")
+    return given or any(sign in name for sign in ("_", "\\", "∠"))
 
 
 def names_matrix(name: Node, value: Node) -> bool:
@@ -215,6 +220,8 @@ def names_matrix(name: Node, value: Node) -> bool:
     match name:
         case Power(Symbol(letter), Number() | Product()) | Call("transpose", (Symbol(letter),)):
             return letter.isupper() and any(isinstance(part, Matrix) for part in nodes(value))
+        case Power(Constant("e"), _):  # e^{At}
+            return isinstance(value, Matrix)
     return False
 
 
@@ -385,17 +392,30 @@ def same_relation(first: Relation, second: Relation) -> MathComparison:
     return MathComparison(found.equal, _STEP)
 
 
-def as_one_equation(node: Node, other: Node) -> Node:
-    """y² = 4x² for y = ±2x, or for its two cases, beside one equation."""
-    if not isinstance(other, Relation) or other.operators != ("=",) or definition(other):
-        return node
-    either = isinstance(node, Sequence) and not node.opening and node.joint == "or"
-    cases = children(node) if either else both_signs(node)
-    equations = [case for case in cases if isinstance(case, Relation) and len(symbols(case)) > 1]
-    gaps = [gap for sign, gap in filter(None, map(_normal, equations)) if sign == "="]
-    if len(gaps) < max(len(cases), 2):
-        return node
-    return Relation((Product(tuple(gaps)), ZERO), ("=",))
+def as_one_equation(answer: Node, reference: Node) -> tuple[Node, Node]:
+    """y² = 4x² for y = ±2x, or for its two cases, where a side isn't solved for a letter."""
+    sides = answer, reference
+    cases = [
+        side.items
+        if isinstance(side, Sequence) and not side.opening and side.joint == "or"
+        else both_signs(side)
+        for side in sides
+    ]
+    if max(map(len, cases)) < 2 or all(map(definition, chain.from_iterable(cases))):
+        return sides
+    gaps = [
+        [
+            normal[1]
+            for equation in side
+            if isinstance(equation, Relation) and len(symbols(equation)) > 1
+            if (normal := _normal(equation)) and normal[0] == "="
+        ]
+        for side in cases
+    ]
+    if [*map(len, gaps)] != [*map(len, cases)]:
+        return sides
+    products = (Relation((Product(tuple(side)), ZERO), ("=",)) for side in gaps)
+    return next(products), next(products)
 
 
 _DEPENDENT = ("y", "r", "rho")

@@ -208,15 +208,24 @@ def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
 
 def _range(node: Node, other: Node, *, given: bool = False) -> Node:
     """[0, 1] of f(x) ∈ [0, 1] or 0 ≤ f(x) ≤ 1, beside a set that is written without a letter."""
-    if not isinstance(node, Relation) or isinstance(other, Relation) or not is_region(node):
-        return node
-    terms = [side for side in node.sides if side is not None and symbols(side)]
+    terms = _lettered(node)
     if len(terms) != 1 or not _has_range(terms[0]):
         return node
-    if given and isinstance(terms[0], Call) and terms[0].name == "abs" and node.operators != ("∈",):
+    if isinstance(other, Relation):
+        if [*map(in_one_order, _lettered(other))] != [in_one_order(terms[0])]:
+            return node
+    elif (
+        given and isinstance(terms[0], Call) and terms[0].name == "abs" and node.operators != ("∈",)
+    ):
         return node  # a disc
     whole = Symbol("the term")
     return replace(node, sides=tuple(whole if side is terms[0] else side for side in node.sides))
+
+
+def _lettered(node: Node) -> list[Node]:
+    """The sides with letters of a relation that bounds them."""
+    sides = node.sides if isinstance(node, Relation) and is_region(node) else ()
+    return [side for side in sides if side is not None and symbols(side)]
 
 
 def _has_range(node: Node) -> bool:

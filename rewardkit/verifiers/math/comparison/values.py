@@ -239,8 +239,8 @@ def _angle_or_share(
 ) -> MathComparison | None:
     """Compare where one side has a sign: 90° is also π/2; 50% is 1/2, and 50 if it is a unit.
 
-    A number above 1 never equals a reference in percent by its value: 5 is not 500%. A number
-    below 1 equals a percent only by its value.
+    A whole number never equals a reference in percent by its value: 5 is not 500%, but 1.2 is 120%.
+    A number below 1 equals a percent only by its value.
     """
     measured, bare = (mine, theirs) if mine.kind else (theirs, mine)
     given = measured is theirs
@@ -253,7 +253,8 @@ def _angle_or_share(
     number = abs(rational(bare.value) or Fraction(0))
     scale = Number(Fraction(100) if given else Fraction(1, 100))
     as_value = compare(_times(mine.value, scale), theirs.value, policy)
-    if policy.percent == "exact" or (as_value.equal and not (given and number > 1)):
+    counted = given and number > 1 and number.denominator == 1
+    if policy.percent == "exact" or (as_value.equal and not counted):
         return as_value
     if 0 < number < 1:
         return MathComparison(False, "percent")
