@@ -209,7 +209,7 @@ def read_as(answer: Node, reference: Node) -> tuple[Node, Node]:
 def _range(node: Node, other: Node, *, given: bool = False) -> Node:
     """[0, 1] of f(x) ∈ [0, 1] or 0 ≤ f(x) ≤ 1, beside a set that is written without a letter."""
     terms = _lettered(node)
-    if len(terms) != 1 or not _has_range(terms[0]):
+    if not isinstance(node, Relation) or len(terms) != 1 or not _has_range(terms[0]):
         return node
     if isinstance(other, Relation):
         if [*map(in_one_order, _lettered(other))] != [in_one_order(terms[0])]:
