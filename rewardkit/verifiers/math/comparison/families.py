@@ -25,7 +25,14 @@ from rewardkit.verifiers.math.comparison.matrices import (
     with_parts,
 )
 from rewardkit.verifiers.math.comparison.sets import NoRegionError, region
-from rewardkit.verifiers.math.numbers.equality import MathComparison, as_rational, same_value
+from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, Ball, UndefinedError
+from rewardkit.verifiers.math.numbers.equality import (
+    Evaluator,
+    MathComparison,
+    agree,
+    precisely,
+    same_value,
+)
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
     Call,
@@ -43,7 +50,6 @@ from rewardkit.verifiers.math.tree import (
     children,
     difference,
     nodes,
-    reciprocal,
     symbols,
 )
 
@@ -51,7 +57,7 @@ MOST_MEMBERS = 60
 """Members of a finite family that is written out."""
 
 MOST_CLASSES = 24
-"""Residue classes that two unions of progressions have in their common step."""
+"""Members of each progression that are compared, as many as a common step of two unions has."""
 
 MOST_SHIFT = 4
 """Steps by which the parameter of a family that is no progression may be shifted."""
@@ -67,8 +73,8 @@ class Range:
     natural: bool = False
 
 
-Progression = tuple[Point, Point]
-"""The first point and the step."""
+Progression = tuple[list[Ball], list[Ball]]
+"""The first point and the step, as numbers."""
 
 Ranges = dict[str, Range]
 """What each letter runs through."""
@@ -504,90 +510,59 @@ def _renamed(mine: Family, theirs: Family) -> MathComparison:
 
 
 def _progressions(mine: Family, theirs: Family) -> MathComparison | None:
-    """Compare unions of progressions; None where a side is something else."""
+    """Compare unions of progressions as sets of numbers; None where a side is something else."""
     runs = [*mine.ranges.values(), *theirs.ranges.values()]
-    if len(runs) != 2 or any(run.high is not None for run in runs):
+    lettered = mine.symbols | theirs.symbols != {*mine.ranges, *theirs.ranges}
+    if len(runs) != 2 or lettered or any(run.high is not None for run in runs):
         return None
     forward = {run.natural or run.low is not None for run in runs}
     if len(forward) > 1:
         return _OTHER
-    for start in (0, 1) if any(run.natural for run in runs) else (0,):
-        first, second = _union(mine, start), _union(theirs, start)
-        same = first and second and _same_union(first, second, forward=True in forward)
-        if not isinstance(same, bool):
-            return None
-        if same:
-            return _SAME
+    parts = [*chain.from_iterable((*mine.points, *theirs.points))]
+    with precisely(parts) as evaluator:
+        for start in (0, 1) if any(run.natural for run in runs) else (0,):
+            try:
+                first, second = (_union(side, start, evaluator) for side in (mine, theirs))
+            except NO_VALUE_ERRORS:
+                return None
+            pairs = ((first, second), (second, first))
+            if all(_holds(*pair, forward=True in forward) for pair in pairs):
+                return _SAME
     return _OTHER
 
 
-def _union(family: Family, natural_start: int) -> list[Progression] | None:
-    """The progressions, of even and odd k beside (-1)^k; None where a step isn't even."""
+def _union(family: Family, natural_start: int, evaluator: Evaluator) -> list[Progression]:
+    """The values at even and at odd numbers, for (-1)^k; raises where a step isn't even."""
     ((name, run),) = family.ranges.items()
-    low = natural_start if run.natural else run.low
+    low = natural_start if run.natural else run.low or 0
     found = []
-    for point in family.points:
-        steady = affine(point, [name]) is not None
-        for part, first in [(point, low or 0)] if steady else _halves(point, name, low):
-            form = affine(part, [name])
-            if form is None:
-                return None
-            found.append((at(part, {name: first}), form[1][0]))
+    for point, first in product(family.points, (low, low + 1)):
+        evaluates = [evaluator({name: Fraction(first + 2 * count)}) for count in range(3)]
+        values = [[evaluate(part) for part in point] for evaluate in evaluates]
+        steps = [_moved(after, before, -1) for before, after in pairwise(values)]
+        if not all(map(agree, *steps)) or all(map(agree, values[0], values[1])):
+            raise UndefinedError("a family that is no progression")
+        found.append((values[0], steps[0]))
     return found
 
 
-def _halves(point: Point, name: str, low: int | None) -> list[tuple[Point, int]]:
-    """The point for even and for odd numbers, and the number from which each starts."""
-    doubled = Product((whole(2), Symbol(name)))
-    return [
-        (
-            with_parts(point, {Symbol(name): Sum((doubled, whole(rest)))}),
-            0 if low is None else (low - rest + 1) // 2,
-        )
-        for rest in (0, 1)
-    ]
+def _moved(point: list[Ball], step: list[Ball], times: int) -> list[Ball]:
+    return [part + times * move for part, move in zip(point, step, strict=True)]
 
 
-def _same_union(
-    first: list[Progression], second: list[Progression], *, forward: bool
-) -> bool | None:
-    """Whether each union holds a whole period of the other; None where no step is common."""
-    unit = first[0][1]
-    ratios = [_ratio(step, unit) or Fraction(0) for _, step in (*first, *second)]
-    if not all(ratios):
-        return None
-    under = math.lcm(*(ratio.denominator for ratio in ratios))
-    common = Fraction(math.lcm(*(int(ratio * under) for ratio in ratios)), under)
-    counts = [int(abs(common / ratio)) for ratio in ratios]
-    if sum(counts) > MOST_CLASSES or (forward and min(ratios) < 0):
-        return None
-    matches = [second] * len(first) + [first] * len(second)
-    return all(
-        any(_in_class(point, progression, forward) for progression in progressions)
-        for (origin, step), count, progressions in zip(
-            (*first, *second), counts, matches, strict=True
-        )
-        for place in range(count)
-        for point in [tuple(map(Sum, zip(origin, _times(step, Fraction(place)), strict=True)))]
+def _holds(first: list[Progression], second: list[Progression], *, forward: bool) -> bool:
+    """Whether the second union holds as many members of the first as a period has, at most."""
+    members = (
+        _moved(*progression, count) for progression in first for count in range(MOST_CLASSES)
     )
+    return all(any(_is_member(point, other, forward) for other in second) for point in members)
 
 
-def _in_class(point: Point, progression: Progression, forward: bool) -> bool:
+def _is_member(point: list[Ball], progression: Progression, forward: bool) -> bool:
     """Whether it is a whole number of steps from the first, none of them back where both go on."""
-    first, step = progression
-    ratio = _ratio(minus(point, first), step)
-    return ratio is not None and ratio.denominator == 1 and not (forward and ratio < 0)
-
-
-def _ratio(point: Point, unit: Point) -> Fraction | None:
-    """The rational by which the unit is multiplied; None where there is none."""
-    pivot = next((place for place, part in enumerate(unit) if rational(part) != 0), 0)
-    ratio = as_rational(Product((point[pivot], reciprocal(unit[pivot]))))
-    if ratio is None or len(unit) == 1:
-        return ratio
-    pairs = zip(point, _times(unit, ratio), strict=True)
-    return ratio if all(same_value(*pair).equal for pair in pairs) else None
-
-
-def _times(point: Point, factor: Fraction) -> Point:
-    return tuple(Product((Number(factor), part)) for part in point)
+    origin, step = progression
+    place = next(place for place, part in enumerate(step) if not agree(part, 0 * part))
+    count = ((point[place] - origin[place]) / step[place]).real.unique_fmpz()
+    if count is None or (forward and count < 0):
+        return False
+    return all(map(agree, point, _moved(origin, step, count)))

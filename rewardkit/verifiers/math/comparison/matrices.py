@@ -39,10 +39,6 @@ def as_tuple(node: tree.Node, other: tree.Node) -> tree.Node:
     match node:
         case tree.Matrix() if 1 in _shape(node):
             found = sum(node.rows, ())
-        case tree.Sequence(cells, "[") if isinstance(other, tree.Matrix) and node == as_matrix(
-            node
-        ):
-            found = cells
         case _ if plain:
             return node
         case tree.Call(name, (_, _, *_) as arguments) if len(name) == 3 and name[0].isupper():

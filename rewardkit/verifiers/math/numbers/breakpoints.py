@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from rewardkit.verifiers.math import tree
-from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, RealEvaluator
-from rewardkit.verifiers.math.numbers.exact import OpaqueError, Point, Quotients, rational
+from rewardkit.verifiers.math.numbers.exact import OpaqueError, Point, polynomials, rational
 from rewardkit.verifiers.math.tree import Node, difference, negative, nodes, substituted, symbols
 
 MOST_CHANGES = 24
@@ -90,18 +89,21 @@ def _without_pieces(node: Node) -> list[Node]:
     return variants
 
 
+_FAR_AND_NEAR = [sign * Fraction(4) ** power for power in range(-2, 13) for sign in (1, -1)]
+
+
 def breakpoints(change: Change, name: str, point: Point) -> list[Fraction]:
     """Where `change` happens as the variable `name` moves, the others fixed at `point`.
 
-    Roots of a rational function are computed, to about 50 bits; those of anything else are
-    searched for among sign changes at distances from 1/16 to 2^24.
+    Roots of a rational function are computed, to about 50 bits. Anything else may change anywhere:
+    places at distances from 1/16 to 2^24 stand for those that aren't known.
     """
     if name not in symbols(change.expression):
         return []
     try:
-        over, under = Quotients(name, point, HIGHEST_DEGREE)(change.expression)
+        over, under = polynomials(change.expression, name, point, HIGHEST_DEGREE)
     except OpaqueError:
-        return _sign_changes(change, name, point)
+        return _FAR_AND_NEAR
     places = _real_roots(under)
     for level in change.levels:
         places += _real_roots(over - under * level)
@@ -113,35 +115,6 @@ def _real_roots(polynomial: Any) -> list[Fraction]:
         return []
     roots = (root for root, _ in polynomial.complex_roots())
     return [Fraction(float(root.real.mid())) for root in roots if root.imag.contains(0)]
-
-
-def _sign_changes(change: Change, name: str, point: Point) -> list[Fraction]:
-    """Places near which the expression passes a level, found by halving."""
-    scale = [Fraction(2) ** power for power in range(-4, 25)]
-    grid = [-place for place in reversed(scale)] + [Fraction(0)] + scale
-    places = []
-    for level in change.levels:
-        signs = [(place, _sign(change.expression, level, {**point, name: place})) for place in grid]
-        known = [(place, sign) for place, sign in signs if sign]
-        for (low, before), (high, after) in itertools.pairwise(known):
-            for _ in range(16 if before != after else 0):
-                middle = (low + high) / 2
-                same = _sign(change.expression, level, {**point, name: middle}) == before
-                low, high = (middle, high) if same else (low, middle)
-            if before != after:
-                places.append((low + high) / 2)
-    return places
-
-
-def _sign(expression: Node, level: int, point: Point) -> int:
-    """-1 or 1; 0 where the expression has no value or passes the level there."""
-    try:
-        gap = RealEvaluator(point, natural_log=False)(expression) - level
-    except NO_VALUE_ERRORS:
-        return 0
-    if not gap.is_finite() or gap.contains(0):
-        return 0
-    return 1 if gap > 0 else -1
 
 
 _NEAR = ((1, 2), (-1, -2), (2, -2), (1, 0), (20, -20))

@@ -6,9 +6,10 @@ import contextlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -21,7 +22,6 @@ from rewardkit.verifiers.math.numbers.exact import (
     load_flint,
     rational,
     same_rational_function,
-    series_term,
 )
 from rewardkit.verifiers.math.tree import Node, nodes, symbols
 
@@ -64,9 +64,6 @@ def same_value(first: Node, second: Node) -> MathComparison:
     if first == second:
         return MathComparison(True, "the same reading")
     parts = [*nodes(first), *nodes(second)]
-    if any(isinstance(part, tree.Call) and part.name in _SERIES for part in parts):
-        first, second = written_out(first), written_out(second)
-        parts = [*nodes(first), *nodes(second)]
     balls.take_steps(10 + len(parts))
     names = sorted({part.name for part in parts if isinstance(part, tree.Symbol)})
     if not names:
@@ -103,19 +100,22 @@ def compare_size(first: Node, second: Node) -> int | None:
     return None
 
 
-SMALL_DENOMINATOR = 360
+Evaluator = Callable[[Point], RealEvaluator]
+"""What evaluates trees at a point."""
 
 
-def as_rational(node: Node) -> Fraction | None:
-    """The rational with a small denominator that a tree without symbols is; None: it is none."""
-    exact = rational(node)
-    if exact is not None or symbols(node):
-        return exact
-    with _lock, load_flint().ctx.workprec(_LOOK), contextlib.suppress(*NO_VALUE_ERRORS):
-        value = float(RealEvaluator({}, natural_log=False)(node).mid())
-        near = Fraction(value).limit_denominator(SMALL_DENOMINATOR)
-        exact = near if abs(value - near) < 1e-9 * max(1, abs(value)) else None
-    return exact if exact is not None and same_value(node, tree.Number(exact)).equal else None
+@contextlib.contextmanager
+def precisely(parts: Iterable[Node]) -> Iterator[Evaluator]:
+    """Work with balls of more bits than agreement takes."""
+    inner = [part for node in parts for part in nodes(node)]
+    kind = ComplexEvaluator if tree.Constant("i") in inner else RealEvaluator
+    with _lock, load_flint().ctx.workprec(2 * AGREEMENT):
+        yield partial(kind, natural_log=_is_natural(inner))
+
+
+def agree(first: balls.Ball, second: balls.Ball) -> bool:
+    """Whether two values are equal to 320 bits."""
+    return bool(abs(first - second) < (1 + abs(first)) * 2.0**-AGREEMENT)
 
 
 class _AtPoints:
@@ -128,8 +128,8 @@ class _AtPoints:
         self.size = len(parts)
         self.real = tree.Constant("i") not in parts
         calls = {part.name for part in parts if isinstance(part, tree.Call)}
-        self.limits = not calls.isdisjoint(_UNWORKED)  # not written out
-        self.natural_log = tree.Constant("e") in parts or not calls.isdisjoint(("ln", "exp"))
+        self.limits = not calls.isdisjoint(_UNWORKED)
+        self.natural_log = _is_natural(parts)
         self.folded = "abs" in calls and calls.isdisjoint(("log", "ln", "lg"))
         self.changes = changes(parts)
         self.wanted = (PIECEWISE_POINTS if self.changes else POINTS) if names else 1
@@ -237,6 +237,12 @@ class _AtPoints:
         return None
 
 
+def _is_natural(parts: list[Node]) -> bool:
+    """Whether log is the natural logarithm beside them."""
+    calls = {part.name for part in parts if isinstance(part, tree.Call)}
+    return tree.Constant("e") in parts or not calls.isdisjoint(("ln", "exp"))
+
+
 def _magnitude(ball: balls.Ball) -> float:
     """log2 of how large it may be, at least 0."""
     mantissa, exponent = abs(ball).upper().man_exp()
@@ -256,31 +262,7 @@ def _bits(node: Node) -> float:
     return sum(map(_bits, tree.children(node)))
 
 
-MOST_TERMS = 64
-"""Terms of the longest sum or product that is written out."""
-
-LARGEST_SUM = 3_000
-"""Nodes of the largest tree with its sums written out."""
-
-
-def written_out(node: Node) -> Node:
-    """The tree with finite sums and products as their terms, so that each counts as any other."""
-    node = tree.mapped(node, written_out)
-    match node:
-        case tree.Call("sum" | "prod" as name, (body, tree.Symbol() as index, low, high)):
-            start, end = rational(low), rational(high)
-            if start is None or end is None or not start.denominator == end.denominator == 1:
-                return node
-            count = int(end - start) + 1
-            if not 0 < count <= MOST_TERMS or count * sum(1 for _ in nodes(body)) > LARGEST_SUM:
-                return node
-            terms = tuple(series_term(body, index.name, int(start) + step) for step in range(count))
-            return tree.Sum(terms) if name == "sum" else tree.Product(terms)
-    return node
-
-
-_SERIES = ("sum", "prod")
-_UNWORKED = ("integral", "limit", "derivative", *_SERIES)
+_UNWORKED = ("integral", "limit", "derivative", "sum", "prod")
 _WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod"))
 _BY_GAMMA = frozenset(("factorial", "binomial"))
 _PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))

@@ -7,7 +7,6 @@ import math
 import operator
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -46,11 +45,6 @@ def _value(node: Node, point: Point) -> Fraction | None:
             return _power(_value(base, point), _value(exponent, point))
         case tree.Call(name, arguments):
             return _call(name, [_value(argument, point) for argument in arguments])
-    return _measured(node, point)
-
-
-def _measured(node: Node, point: Point) -> Fraction | None:
-    match node:
         case tree.Quantity(value, (("share", 1),), factor):
             return _value(tree.Product((value, tree.Number(factor))), point)
         case tree.Ratio((first, second)):
@@ -82,9 +76,9 @@ def _power(base: Fraction | None, exponent: Fraction | None) -> Fraction | None:
     return Fraction(root**exponent.numerator)
 
 
-def _root(value: Fraction | None, index: int) -> Fraction | None:
+def _root(value: Fraction, index: int) -> Fraction | None:
     """The exact real root, where it is rational."""
-    if value is None or _long(value) or (value < 0 and index % 2 == 0):
+    if _long(value) or (value < 0 and index % 2 == 0):
         return None
     over, under = _whole_root(abs(value.numerator), index), _whole_root(value.denominator, index)
     if over is None or under is None:
@@ -160,64 +154,81 @@ class OpaqueError(Exception):
     """The tree, or a part of it, is no rational function that is worked out."""
 
 
-Quotient = tuple[Any, Any]  # flint.fmpq_poly, which has no annotations
+def _folded_up(node: Node, leaf: Callable[[Node], Any]) -> Any:
+    """Sums, products and whole powers of the values that `leaf` gives the other parts."""
+    match node:
+        case tree.Sum(terms):
+            return functools.reduce(operator.add, [_folded_up(term, leaf) for term in terms])
+        case tree.Product(factors):
+            return functools.reduce(operator.mul, [_folded_up(part, leaf) for part in factors])
+        case tree.Power(base, exponent):
+            value = rational(exponent)
+            if value is not None and value.denominator == 1:
+                if value.numerator.bit_length() > LONGEST_EXPONENT:
+                    raise OpaqueError
+                root = _folded_up(base, leaf)
+                if value <= 0 and not root:
+                    raise OpaqueError
+                return root**value.numerator
+    return leaf(node)
 
 
-@dataclass(frozen=True, slots=True)
-class Quotients:
-    """Rational functions of one variable: numerators and denominators as polynomials.
-
-    Raises OpaqueError for other expressions, and for those of too high a degree.
-    """
-
-    name: str
-    point: Point
-    highest_degree: int
-
-    def __call__(self, node: Node) -> Quotient:
-        """The numerator and the denominator."""
-        flint = load_flint()
-        first = flint.fmpq_poly([1])
-        if self.name not in tree.symbols(node):
-            value = rational(node, self.point)
-            if value is None:
-                raise OpaqueError
-            return first * flint.fmpq(value.numerator, value.denominator), first
-        match node:
-            case tree.Symbol():
-                return flint.fmpq_poly([0, 1]), first
-            case tree.Sum(terms):
-                return functools.reduce(self._added, map(self, terms))
-            case tree.Product(factors):
-                return functools.reduce(self._multiplied, map(self, factors))
-            case tree.Power(base, exponent):
-                return self._power(self(base), rational(exponent, self.point))
-        raise OpaqueError
-
-    def _power(self, base: Quotient, exponent: Fraction | None) -> Quotient:
-        if exponent is None or exponent.denominator != 1:
-            raise OpaqueError
-        over, under = base if exponent >= 0 else base[::-1]
-        count = abs(exponent.numerator)
-        if max(over.degree(), under.degree(), 1) * count > self.highest_degree or not under:
-            raise OpaqueError
-        return over**count, under**count
-
-    def _added(self, first: Quotient, second: Quotient) -> Quotient:
-        over = first[0] * second[1] + second[0] * first[1]
-        return self._bounded(over, first[1] * second[1])
-
-    def _multiplied(self, first: Quotient, second: Quotient) -> Quotient:
-        return self._bounded(first[0] * second[0], first[1] * second[1])
-
-    def _bounded(self, over: Any, under: Any) -> Quotient:
-        if max(over.degree(), under.degree()) > self.highest_degree:
-            raise OpaqueError
-        return over, under
-
+LONGEST_EXPONENT = 64
+"""Bits of the highest exponent, far from the prime's order."""
 
 HIGHEST_DEGREE = 1000
 """Degree of a polynomial over a field, whose coefficients are worked out one by one."""
+
+
+class _Quotient:
+    """A quotient of two polynomials in one variable, each of a degree up to a limit."""
+
+    def __init__(self, over: Any, under: Any, limit: int) -> None:  # flint.fmpq_poly, not annotated
+        if max(over.degree(), under.degree()) > limit:
+            raise OpaqueError
+        self.over, self.under, self.limit = over, under, limit
+
+    def __add__(self, other: _Quotient) -> _Quotient:
+        over = self.over * other.under + other.over * self.under
+        return _Quotient(over, self.under * other.under, self.limit)
+
+    def __mul__(self, other: _Quotient) -> _Quotient:
+        return _Quotient(self.over * other.over, self.under * other.under, self.limit)
+
+    def __pow__(self, exponent: int) -> _Quotient:
+        count, degree = abs(exponent), max(self.over.degree(), self.under.degree(), 1)
+        if degree * count > self.limit:
+            raise OpaqueError
+        over, under = (self.over, self.under)[:: 1 if exponent >= 0 else -1]
+        return _Quotient(over**count, under**count, self.limit)
+
+    def __bool__(self) -> bool:
+        return bool(self.over)
+
+
+def polynomials(node: Node, name: str, point: Point, highest_degree: int) -> tuple[Any, Any]:
+    """The numerator and the denominator of a rational function of one variable, others at a point.
+
+    Raises OpaqueError for other expressions, and for those of too high a degree.
+    """
+    flint = load_flint()
+    others = {other: value for other, value in point.items() if other != name}
+
+    def constant(part: Node) -> Node | None:
+        value = rational(part, others)
+        return None if value is None else tree.Number(value)
+
+    def leaf(part: Node) -> _Quotient:
+        if isinstance(part, tree.Number):
+            over = flint.fmpq_poly([flint.fmpq(part.value.numerator, part.value.denominator)])
+        elif part == tree.Symbol(name):
+            over = flint.fmpq_poly([0, 1])
+        else:
+            raise OpaqueError
+        return _Quotient(over, flint.fmpq_poly([1]), highest_degree)
+
+    found = _folded_up(tree.replaced(node, constant), leaf)
+    return found.over, found.under
 
 
 def same_modulo(first: Node, second: Node, modulus: Node) -> bool | None:
@@ -230,7 +241,7 @@ def same_modulo(first: Node, second: Node, modulus: Node) -> bool | None:
     if len(names) != 1 or number is None or number.denominator > 1 or number < 2:
         return None
     try:
-        over, under = Quotients(min(names), {}, HIGHEST_DEGREE)(gap)
+        over, under = polynomials(gap, *names, {}, HIGHEST_DEGREE)
     except OpaqueError:
         return None
     if under.degree() > 0 or math.gcd(int(over.denom()), int(number)) > 1:
@@ -238,19 +249,16 @@ def same_modulo(first: Node, second: Node, modulus: Node) -> bool | None:
     return not any(int(coefficient) % int(number) for coefficient in over.numer())
 
 
-LONGEST_EXPONENT = 64
-"""Bits of the highest exponent, far from the prime's order."""
-
 _draw = random.SystemRandom().getrandbits  # no text can anticipate the prime or the points
 
 
 @functools.cache
-def _prime() -> int:
-    """A random prime of 255 bits."""
+def _field() -> Any:
+    """The numbers modulo a random prime of 255 bits."""
     candidate = 4
     while pow(2, candidate - 1, candidate) != 1:  # a random number that passes is prime
         candidate = _draw(254) | 2**254 | 1
-    return candidate
+    return load_flint().fmpz_mod_ctx(candidate)
 
 
 def same_rational_function(first: Node, second: Node, largest_factorial: int = 0) -> bool | None:
@@ -262,72 +270,29 @@ def same_rational_function(first: Node, second: Node, largest_factorial: int = 0
     (roots, functions, π) count as variables of their own: equal is then proven, unequal is not.
     Factorials up to `largest_factorial` are multiplied out.
     """
-    residue = _Residues(largest_factorial)
+    field, drawn = _field(), dict[Node, Any]()
+
+    def leaf(node: Node) -> Any:
+        match node:
+            case tree.Number(value, _):
+                whole = field(value.numerator)
+                return whole if value.denominator == 1 else whole / value.denominator
+            case tree.Call("det", (tree.Matrix(rows),)):
+                cells = [[_folded_up(cell, leaf) for cell in row] for row in rows]
+                return load_flint().fmpz_mod_mat(cells, field).det()
+            case tree.Call("factorial", (inner,)) if rational(inner) in range(
+                largest_factorial + 1
+            ):
+                return functools.reduce(operator.mul, range(1, int(rational(inner)) + 1), field(1))
+            case tree.Constant("i" | "∞"):
+                raise OpaqueError  # neither is independent of the numbers
+        if node not in drawn:
+            drawn[node] = field(_draw(255))
+        return drawn[node]
+
     try:
-        if residue(first) == residue(second):
+        if _folded_up(first, leaf) == _folded_up(second, leaf):
             return True
     except (ArithmeticError, ValueError, OpaqueError):
         return None
-    return None if residue.opaque else False
-
-
-class _Residues:
-    def __init__(self, largest_factorial: int) -> None:
-        self.largest_factorial = largest_factorial
-        self.flint = load_flint()
-        self.prime = _prime()
-        self.opaque = False
-        self.drawn: dict[Node, int] = {}
-
-    def __call__(self, node: Node) -> int:
-        match node:
-            case tree.Number(value, _):
-                return value.numerator * pow(value.denominator, -1, self.prime) % self.prime
-            case tree.Symbol():
-                return self._random(node)
-            case tree.Sum(terms):
-                return sum(map(self, terms)) % self.prime
-            case tree.Product(factors):
-                product = 1
-                for factor in factors:
-                    product = product * self(factor) % self.prime
-                return product
-            case tree.Power(base, exponent):
-                return self._power(node, base, exponent)
-            case tree.Call("det", (tree.Matrix(rows),)):
-                cells = [[self(cell) for cell in row] for row in rows]
-                return int(self.flint.fmpz_mat(cells).det()) % self.prime
-        return self._part(node)
-
-    def _power(self, node: Node, base: Node, exponent: Node) -> int:
-        value = rational(exponent)
-        if value is None or value.denominator != 1:
-            return self._part(node)
-        if value.numerator.bit_length() > LONGEST_EXPONENT:
-            raise OpaqueError
-        residue = self(base)
-        if residue == 0 and value <= 0:
-            raise ZeroDivisionError
-        return pow(residue, value.numerator, self.prime)
-
-    def _part(self, node: Node) -> int:
-        match node:
-            case tree.Call("factorial", (inner,)):
-                count = rational(inner)
-                if count in range(self.largest_factorial + 1):
-                    return self._product(range(1, int(count or 0) + 1))
-        if node == tree.Constant("i") or node == tree.Constant("∞"):
-            raise OpaqueError  # neither is independent of the numbers
-        self.opaque = True
-        return self._random(node)
-
-    def _product(self, factors: range) -> int:
-        product = 1
-        for factor in factors:
-            product = product * factor % self.prime
-        return product
-
-    def _random(self, node: Node) -> int:
-        if node not in self.drawn:
-            self.drawn[node] = _draw(255) % self.prime
-        return self.drawn[node]
+    return False if all(isinstance(node, tree.Symbol) for node in drawn) else None
