@@ -241,7 +241,7 @@ def same_modulo(first: Node, second: Node, modulus: Node) -> bool | None:
     if len(names) != 1 or number is None or number.denominator > 1 or number < 2:
         return None
     try:
-        over, under = polynomials(gap, *names, {}, HIGHEST_DEGREE)
+        over, under = polynomials(gap, min(names), {}, HIGHEST_DEGREE)
     except OpaqueError:
         return None
     if under.degree() > 0 or math.gcd(int(over.denom()), int(number)) > 1:
@@ -280,10 +280,10 @@ def same_rational_function(first: Node, second: Node, largest_factorial: int = 0
             case tree.Call("det", (tree.Matrix(rows),)):
                 cells = [[_folded_up(cell, leaf) for cell in row] for row in rows]
                 return load_flint().fmpz_mod_mat(cells, field).det()
-            case tree.Call("factorial", (inner,)) if rational(inner) in range(
-                largest_factorial + 1
-            ):
-                return functools.reduce(operator.mul, range(1, int(rational(inner)) + 1), field(1))
+            case tree.Call("factorial", (inner,)) if (
+                count := rational(inner)
+            ) is not None and count in range(largest_factorial + 1):
+                return functools.reduce(operator.mul, range(1, int(count) + 1), field(1))
             case tree.Constant("i" | "∞"):
                 raise OpaqueError  # neither is independent of the numbers
         if node not in drawn:
