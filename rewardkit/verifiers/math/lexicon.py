@@ -121,7 +121,8 @@ def counts_things(words: list[str]) -> bool:
     """Whether the words name what a number counts: their head is a plural, as in `red marbles`."""
     phrase: list[str] = []
     for word in words:
-        if word.lower() in _PREPOSITIONS and phrase:
+        done = word.endswith("ed") and bool(phrase) and phrase[-1].endswith("s")  # pupils passed
+        if done or (word.lower() in _PREPOSITIONS and phrase):
             break
         phrase.append(word.strip(".,").lower())
     head = phrase[-1] if phrase else ""
@@ -388,6 +389,11 @@ def is_word_after_value(run: str, after_word: bool, after_letter: bool) -> bool:
 def is_name(run: str) -> bool:
     """Whether letters may be a word before an equals sign: `Area = 5`, but not `xy = 5`."""
     return len(run) > 2 and _VOWEL.search(run) is not None and not run.isupper()
+
+
+def is_plain_word(run: str) -> bool:
+    """Whether letters in a text command are a word, and neither a sign nor a function."""
+    return is_name(run) and run not in GREEK and run not in FUNCTIONS and run not in CONSTANT_WORDS
 
 
 MONTHS: Final = listed(WORDS["months"])

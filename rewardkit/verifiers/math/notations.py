@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import permutations
 from pathlib import Path
 
 from rewardkit.verifiers.math import lexicon
@@ -342,6 +343,19 @@ def _clock(found: Found) -> str | None:
         return None
     hour = hour % 12 + (0 if half.startswith(("a", "inthemorning")) else 12) if half else hour
     return rf"\{'clock' if half else 'time'}{{{hour}}}{{{minute}}}"
+
+
+_MOST_PERMUTED = 4
+
+
+def _permuted(found: Found) -> str | None:
+    """All orders of the items of a tuple, or those that turn it in a circle."""
+    items = found[1].split(",")
+    if not 1 < len(items) <= _MOST_PERMUTED:
+        return None
+    turns = (items[place:] + items[:place] for place in range(len(items)))
+    orders = turns if "cyclic" in found[0] else permutations(items)
+    return ", ".join(f"({','.join(order)})" for order in dict.fromkeys(map(tuple, orders)))
 
 
 def _sets_by_name(found: Found) -> str:

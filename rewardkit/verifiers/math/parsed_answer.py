@@ -27,7 +27,21 @@ _ARTICLE = re.compile(r"\A(?:an?|the|all)(?: the)? (?!and |or )(?=[a-z])")
 _WINS = re.compile(
     r"(?<=[a-z]) (?:(?:can |will |always )*wins?|has (?:a|the) winning strategy)(?: the game)?\Z"
 )
-_SENTENCE = re.compile(r"(?P<subject>[a-z' -]+?) (?:is|are) (?:(?:an?|the) )?(?P<predicate>.+)")
+_LINK = re.compile(
+    r"(?:[a-z' -]+ )?(?:is|are|was|were|be|becomes?|remains?|falls|fell|on|in|called|named|forms"
+    r"|describes|represents)(?: (?:an?|the|on|in))* "
+)
+"""What stands before the predicate of a sentence."""
+_SAYS = re.compile(r"(?:[a-z' -]+ (?:is|are) )?(?:exactly |precisely )?")
+_VERB = re.compile(
+    "is|was|has|had|will|can|must|won|paid|took|got|ran|came|(?!loses|fails)[a-z]+(?:s|ed)"
+)
+_SUPERLATIVE = re.compile(r"\bthe (?:most|least|fewest|first|only one)\b")
+_NAME = re.compile("[A-Z][a-z]+")
+_CONVERGES = re.compile("(con|di)verge(?:s|nt)")
+_JOINED = frozenset(("yes", "no", "but", "however", "and", "or", "only", "if", "unless", "doubt"))
+_CONDITIONS = frozenset(("for", "case", "cases"))
+_CLASSES: Final = lexicon.listed(lexicon.WORDS["classes"])
 _BRACKETED = r"(?:\([^()]*\)|\[[^\[\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})"
 _NAMED_VALUE = pattern(
     rf"(?:COMMAND|WORD|[|‖#]|{_BRACKETED}|(?:m|LETTER(?=[_(\[]))(?!=))"
@@ -47,6 +61,10 @@ _COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexico
 
 def _spoken(words: str) -> Node:
     """What words mean; a list of them where commas, `and` or `or` join several."""
+    said_so = _SAYS.match(words)
+    if said_so and not any(map(lexicon.refuses, said_so.group().split())):
+        number = lexicon.number_in_words(words[said_so.end() :])
+        words = words[said_so.end() :] if number is not None else words
     items = [item for item in _ITEM_END.split(words) if item]
     if len(items) < 2 or meaning(words) is not None:
         return words_as_answer(words)
@@ -54,12 +72,41 @@ def _spoken(words: str) -> Node:
     return Sequence(tuple(words_as_answer(item) for item in items), joint=joint)
 
 
-def predicate(words: str) -> str | None:
-    """`even` in `the function is even`; None where the words are not such a sentence."""
-    sentence = _SENTENCE.fullmatch(words)
-    if sentence is None or any(map(lexicon.refuses, sentence["subject"].split())):
-        return None
-    return sentence["predicate"]
+def states(answer: ParsedAnswer, wanted: str) -> bool:
+    """Whether the words of an answer say the `wanted` words and no others: `it falls on a Friday`.
+
+    The wanted words are the predicate, a name before a verb, or stand beside their class's noun.
+    """
+    words = answer.words
+    *adjective, noun = wanted.split()
+    if (
+        adjective
+        and lexicon.singular(noun) in _CLASSES
+        and not any(map(lexicon.refuses, adjective))
+    ):
+        wanted = " ".join(adjective)  # acute, for an acute triangle
+    if wanted in ("yes", "no"):
+        first, _, rest = words.partition(", ")
+        plain = first == wanted and _JOINED.isdisjoint(rest.split())
+        return plain and lexicon.takes_back(rest) == (wanted == "no")
+    if _CONVERGES.search(wanted):
+        return _kind_of_series(words) == _kind_of_series(wanted)
+    before, *after = re.split(rf"(?<![\w'-]){re.escape(wanted)}(?![\w'-])", words)
+    others = _SUPERLATIVE.sub("", f"{before} {' '.join(after)}")
+    unclear = lexicon.takes_back(others) or any(map(lexicon.refuses, others.split()))
+    if len(after) != 1 or unclear or not _CONDITIONS.isdisjoint(others.split()):
+        return False
+    following = after[0].split()
+    if not following or (len(following) == 1 and lexicon.singular(following[0]) in _CLASSES):
+        return not before or _LINK.fullmatch(before) is not None
+    names = _NAME.findall(answer.text)
+    named = bool(names) and all(name.casefold() in wanted for name in names)
+    return not before and named and _VERB.fullmatch(following[0]) is not None
+
+
+def _kind_of_series(words: str) -> frozenset[str]:
+    plain = _CONVERGES.sub(r"\1verges", words)
+    return frozenset(plain.split()) - {"series", "sequence", "integral", "the", "this", "it", "is"}
 
 
 def _phrase(written: list[Token]) -> tuple[str, bool]:
@@ -198,6 +245,7 @@ _remembered = lru_cache(maxsize=1024)(_read_answer)
 _LONGEST_NOTATION = 200
 """Characters of the longest text in a notation of its own: cycles, compounds, electrons."""
 
+_NAME_OF_IT = re.compile(r"\A\\?[a-zA-Z]{1,8}=")
 _LIKE_ONE = re.compile(r"\(\s?[0-9]+[\s,)]|\[|\\(?:text|ce)\{|[1-7][spdf]|[0-9]*[A-Z]")
 _CYCLES = re.compile(r"(?:\(\s*[0-9]+(?:[\s,]+[0-9]+)*\s*\)\s*)+")
 _ELEMENTS = lexicon.listed(
@@ -216,6 +264,7 @@ _SHELLS_OF_CORE = {"He": 1, "Ne": 3, "Ar": 5, "Kr": 8, "Xe": 11}
 
 def notation(text: str) -> object:
     """What a text in a notation of its own means, to be compared; None for any other text."""
+    text = _NAME_OF_IT.sub("", text)
     if len(text) > _LONGEST_NOTATION or not _LIKE_ONE.match(text):
         return None
     return _cycles(text) or _electrons(text) or _formula(text)

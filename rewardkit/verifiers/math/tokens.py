@@ -271,7 +271,10 @@ class _Sorter:
             for token in group:
                 self.at += 1
                 self.spaced = token.spaced
-                self._take(token)
+                if token.kind == "letters" and lexicon.is_plain_word(token.text):
+                    self._add("text", token.text)
+                else:
+                    self._take(token)
         else:
             self._add("text", content)
 

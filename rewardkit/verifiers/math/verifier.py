@@ -28,7 +28,7 @@ from rewardkit.verifiers.math.extraction import Reading, answers, bare_reference
 from rewardkit.verifiers.math.numbers import balls
 from rewardkit.verifiers.math.numbers.equality import UNDECIDED, MathComparison
 from rewardkit.verifiers.math.numbers.exact import load_flint, rational
-from rewardkit.verifiers.math.parsed_answer import ParsedAnswer, notation, predicate, read_answer
+from rewardkit.verifiers.math.parsed_answer import ParsedAnswer, notation, read_answer, states
 from rewardkit.verifiers.math.spelling import repaired, unwrapped
 
 Explanation = list[tuple[str, str]]
@@ -44,6 +44,8 @@ _PLAIN = re.compile(
     r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?|[-+]?[0-9]{1001,100000})\.?\s*\$?\s*"
 )
 _CAPITALS = re.compile("⦃?[A-Z]{2,}(?:,[A-Z]{2,})*⦄?")
+_OPTIONS = re.compile("[A-H](?:(?:,| and )?[A-H])+")
+"""Letters of several options: AC, or A and C."""
 _MISSING = re.compile(r"\bno ((?:real |integer |positive )+)")
 _RUN = re.compile("[A-Z]+")
 _SEVERAL = re.compile(r"\\pm(?![a-zA-Z])|±|(?<![a-zA-Z])(?:and|or)(?![a-zA-Z])")
@@ -196,10 +198,14 @@ class Math(Verifier):
         if _CAPITALS.fullmatch(mine.text) and _CAPITALS.fullmatch(gold.text):
             words, theirs = (sorted(_RUN.findall(side.text)) for side in (mine, gold))
             return MathComparison(words == theirs, "words of capital letters")
+        if _OPTIONS.fullmatch(mine.text) and _OPTIONS.fullmatch(gold.text):
+            chosen = [{*_RUN.findall(" ".join(side.text))} for side in (mine, gold)]
+            if chosen[0] == chosen[1] and not mine.text.isalpha() & gold.text.isalpha():
+                return MathComparison(True, "the letters of options")
         if isinstance(gold.tree, (tree.Symbol, tree.Text)) and states_letter(answer, gold.text):
             return MathComparison(True, "the option's letter")
-        alone = gold.option and not _ANOTHER.search(gold.text)
-        if alone and states_letter(f"({gold.option})", mine.text):
+        label = _LABEL.fullmatch(unwrapped(answer)) if gold.option else None
+        if label and gold.option in label.groups() and not _ANOTHER.search(gold.text):
             return MathComparison(True, "the option's letter")
         if _in_local_spelling(answer, gold):
             return MathComparison(True, "exact numbers, in the spelling of a locale")
@@ -276,7 +282,7 @@ def _same_words(mine: ParsedAnswer, gold: ParsedAnswer) -> bool:
         return True
     if not (mine.words and gold.words and (gold.verbal or mine.verbal)):
         return False
-    return mine.words == gold.words or predicate(mine.words) == gold.words
+    return mine.words == gold.words or states(mine, gold.words)
 
 
 def _too_much(found: list[str], reference: str) -> Verdict | None:

@@ -57,6 +57,17 @@ mixed:
   \$8\frac34 ~ \$8.75 ;; 17\text{ R }2 ~ 17\text{ remainder }2 ;; ①③ ~ 3, 1 ;; S(6|-5) ~ (6,-5)
   7\text{ (seven)} ~ 7 ;; \text{in the year }1969 ~ 1969 ;; \text{3:20 p.m.} ~ 3:20
   x=1\text{ with multiplicity }2 ~ 1
+sentences:
+  \text{an obtuse triangle} ~ \text{obtuse} ;; \text{A and C} ~ AC
+  \text{linearly independent vectors} ~ \text{linearly independent}
+  \text{The series converges absolutely} ~ \text{absolutely convergent}
+  9\text{ chairs are needed} ~ 9\text{ chairs} ;; \text{Each pupil gets 9} ~ 9
+  \text{9 pupils passed the exam} ~ 9 ;; \text{exactly nine} ~ 9 ;; \text{The answer is nine} ~ 9
+  x=9\text{ only} ~ 9 ;; \sigma=(1\,3)(2\,4) ~ (1\,3)(2\,4)
+  (5,3,2)\text{ and all permutations} ~ (2,3,5)\text{ and permutations}
+  (2,3,5),(3,5,2),(5,2,3) ~ (2,3,5)\text{ and its cyclic permutations}
+  q\to\neg p ~ p\to\neg q ;; y(x)=1+Ke^{-2x} ~ y=Ce^{-2x}+1
+  \text{all positive integers }n ~ \mathbb{Z}^+
 groups:
   \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
 terms in bounds:
@@ -512,6 +523,12 @@ ranges of terms:
 bases of one side:
   42_{10} ~ 52_8 ;; h=30v+19 ~ h\equiv 19\pmod{30}
   52 ~ 52_8 ;; 1101 ~ 1101_2
+sentences:
+  \text{The party falls on a Friday} ~ \text{Friday} ;; \text{It was a Friday} ~ \text{Friday}
+  \text{Orla won the race} ~ \text{Orla} ;; \text{Orla has the most coins} ~ \text{Orla}
+  \text{The curve is a parabola} ~ \text{parabola} ;; \text{Yes, such a set exists} ~ \text{Yes}
+  \text{No, such a set does not exist} ~ \text{No} ;; \text{It is false} ~ \text{False}
+  \text{It is an irrational number} ~ \text{irrational} ;; \text{Option D} ~ \text{(D) }9
 ratio:
   8:50 ~ 4:25 ;; 4:30 ~ 2:15
 percent:
@@ -673,6 +690,15 @@ scientific:
 values of a letter:
   3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3i ;; 3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3,-3i
 words:
+  \text{the day after Friday} ~ \text{Friday} ;; \text{Friday or Sunday} ~ \text{Friday}
+  \text{Mia beat Orla} ~ \text{Orla} ;; \text{Orla and Mia won} ~ \text{Orla}
+  \text{Orla lost} ~ \text{Orla} ;; \text{Orla wins iff }m\text{ is odd} ~ \text{Orla} ;; \text{Orla's brother won} ~ \text{Orla}
+  \text{isosceles right triangle} ~ \text{isosceles} ;; \text{not acute} ~ \text{acute}
+  \text{half of a parabola} ~ \text{parabola} ;; \text{relatively prime} ~ \text{prime}
+  \text{converges absolutely} ~ \text{conditionally convergent} ;; A, B ~ AC ;; AB ~ BA
+  \text{9 is not possible} ~ 9 ;; \text{9 or 10 coins} ~ 9 ;; \text{after 1969} ~ 1969
+  (2,3,7)\text{ and permutations} ~ (2,3,5)\text{ and permutations}
+  (2,3,5) ~ (2,3,5)\text{ and permutations} ;; q\to\neg r ~ q\to\neg f ;; (1\,3\,5) ~ (1\,5\,3)
   \text{on a Friday} ~ \text{Saturday} ;; \text{Orla never wins} ~ \text{Orla}
   \text{Orla wins if }m=4 ~ \text{Orla wins exactly when }m=4
   \text{not impossible} ~ \text{impossible}

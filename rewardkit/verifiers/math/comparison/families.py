@@ -419,7 +419,14 @@ def _free_constants(mine: Family, theirs: Family) -> list[frozenset[str]]:
     )
     # x + 1 + C may be about a given C
     sums = [value.terms for value, *_ in points if isinstance(value, Sum)]
-    added = any(rational(term) is not None for terms in sums for term in terms)
+    flat = [
+        tuple(part for t in terms for part in (children(t) if isinstance(t, Sum) else (t,)))
+        for terms in sums
+    ]
+    added = any(
+        any(map(is_constant, terms)) and any(rational(term) is not None for term in terms)
+        for terms in flat
+    )
     return free if certain and not added else []
 
 

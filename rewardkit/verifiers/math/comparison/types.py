@@ -408,7 +408,7 @@ def _functions(node: Node) -> dict[str, tuple[Node, tuple[Node, ...]]]:
 def is_of_letters(call: Call) -> bool:
     """Whether it is f(x), whose letter may be another, and not P(A) or |B|."""
     variables = all(isinstance(x, Symbol) and x.name.islower() for x in call.arguments)
-    return variables and call.name.endswith("()") and call.name not in CROSSES.values()
+    return variables and call.name.endswith("()") and call.name not in (*CROSSES.values(), "not()")
 
 
 def _primed(node: Node, reference: Node) -> Node:
