@@ -692,7 +692,8 @@ values of a letter:
 words:
   \text{the day after Friday} ~ \text{Friday} ;; \text{Friday or Sunday} ~ \text{Friday}
   \text{Mia beat Orla} ~ \text{Orla} ;; \text{Orla and Mia won} ~ \text{Orla}
-  \text{Orla lost} ~ \text{Orla} ;; \text{Orla wins iff }m\text{ is odd} ~ \text{Orla} ;; \text{Orla's brother won} ~ \text{Orla}
+  \text{Orla lost} ~ \text{Orla} ;; \text{Orla wins iff }m\text{ is odd} ~ \text{Orla}
+  \text{Orla's brother won} ~ \text{Orla} ;; \text{Orla wins for even }m ~ \text{Orla}
   \text{isosceles right triangle} ~ \text{isosceles} ;; \text{not acute} ~ \text{acute}
   \text{half of a parabola} ~ \text{parabola} ;; \text{relatively prime} ~ \text{prime}
   \text{converges absolutely} ~ \text{conditionally convergent} ;; A, B ~ AC ;; AB ~ BA
