@@ -103,17 +103,8 @@ def meaning(words: str) -> Node | None:
     return None
 
 
-_LABEL = re.compile(
-    r"(?:so |thus |hence |therefore |and )?(?:the |my |our )?(?:final |correct |exact )?"
-    r"(?:answer|result|solution|value|root)s?(?: is| are)?(?: is)?"
-    r"|so|thus|hence|therefore|finally|exactly|precisely|the origin|(?:the )?point"
-    r"|(?:the )?(?:circle|line|curve|plane|parabola|ellipse|hyperbola|equation|function)s?"
-)
-_STATES = re.compile(
-    r"(?:\Awe (?:get|find|obtain)|(?:\A|\s)(?:is|are|equals?|(?:is|are) equal to|diverges to"
-    r"|tends to|has|have|needs?|costs?|weighs?|takes?|gets?|earns?|pays?|ans))\Z"
-)
-"""How words end that say what follows: `the vertex is`, `there are`."""
+_LABEL = re.compile(lexicon.wordings("labels"))
+_STATES = re.compile(rf"(?:{lexicon.wordings('states')})\Z")
 
 
 def _labelled(tokens: Tokens, words: str) -> Node:

@@ -10,34 +10,13 @@ import html
 import re
 import unicodedata
 
-from rewardkit.verifiers.math.lexicon import SIGNS, listed, spellings
+from rewardkit.verifiers.math.lexicon import SIGNS, WORDS, spellings
 
-_LEFT_OUT = listed(
-    r"\left. \right. \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl"
-    r" \biggr \Biggl \Biggr \bigm \limits \nolimits \! \relax \null \strut \ensuremath"
-)
-_SPACES = (
-    *listed(
-        r"\, \; \: \> \( \) \[ \] \quad \qquad \enspace \thinspace \hfill \textstyle \displaystyle"
-        r" \scriptstyle \nonumber \noindent \centering \bf \rm \it \sf \normalsize \large \Large"
-        r" \small \huge \Huge \LARGE \tiny \scriptsize \footnotesize \therefore"
-        r" \checkmark \blacksquare $ ~ ` " + '" \u201c \u201d'
-    ),
-    r"\ ",
-)
-_OF_MANY_SPELLINGS = r"""
-\text \mbox \hbox \textbf \textit \textrm \textsf \texttt \textnormal \textsc \textup \emph \bm
-\text \underline \mathrm \mathbf \mathit \mathsf \mathtt \mathcal \mathfrak \mathscr \boldsymbol
-\text \bold \mathop \operatorname \operatorname*; \vec \overrightarrow; \mathbb \Bbb
-\mathbb{R} \R \reals \Reals; \frac \dfrac \tfrac \cfrac \sfrac \nicefrac; \binom \dbinom \tbinom
-\cancel \bcancel \xcancel; \epsilon \varepsilon; \phi \varphi; \theta \vartheta; \rho \varrho
-' \prime; i \imath \i; j \jmath \j; d \partial; * \*; ≤ <=; ≥ >=; ≠ !=
-"""
 COMMANDS = {
-    **dict.fromkeys(_LEFT_OUT, ""),
-    **dict.fromkeys(_SPACES, " "),
+    **dict.fromkeys(WORDS["left_out"].split(), ""),
+    **dict.fromkeys((*WORDS["spaces"].split(), r"\ "), " "),
     **SIGNS,
-    **spellings(_OF_MANY_SPELLINGS),
+    **spellings(WORDS["commands"]),
 }
 """Every command of many spellings, and its one spelling."""
 
