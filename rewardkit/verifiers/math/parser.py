@@ -110,19 +110,20 @@ _STATES = re.compile(rf"(?:{lexicon.wordings('states')})\Z")
 def _labelled(tokens: Tokens, words: str) -> Node:
     """The answer after words that only announce it; the words where nothing follows."""
     tokens.mark(".")
+    colon = words.rstrip().endswith(":") or tokens.mark(":") is not None
     if tokens.ended:
         return words_as_answer(words)
     plain = " ".join(words.lower().split()).strip(".,:;! ")
-    meant = _by_first_words(tokens, plain)
+    begins = tokens.next.text
+    node = _whole_listing(tokens)
+    meant = _by_first_words(plain, node)
     if meant is not None:
         return meant
-    colon = words.rstrip().endswith(":") or tokens.mark(":") is not None
     subject = _STATES.sub("", plain)
     refused = any(map(lexicon.refuses, re.split(r"[\s,]+", subject)))
     label = _LABEL.fullmatch(plain) or (not refused and (colon or subject != plain))
-    if not label and tokens.next.text not in ("(", "["):
+    if not label and begins not in ("(", "["):
         raise UnreadableError(f"the words {plain!r}")
-    node = _whole_listing(tokens)
     if not label:
         return Sequence((Text(plain), node), "(", ")")  # increasing on (0,1): both must agree
     match node:
@@ -135,40 +136,30 @@ def _labelled(tokens: Tokens, words: str) -> Node:
     return node
 
 
-def _by_first_words(tokens: Tokens, plain: str) -> Node | None:
+def _by_first_words(plain: str, node: Node) -> Node | None:
     """What a currency, a sign or `all real numbers except` makes of what follows."""
+    items = node.items if isinstance(node, Sequence) else (node,)
     if (unit := lexicon.currency(plain)) is not None:
-        return Quantity(_whole_listing(tokens), *unit)
+        return Quantity(node, *unit)
     every, excepting, _ = plain.partition(" except")
     if excepting and (reals := meaning(every)) is not None:
-        left_out = _whole_listing(tokens)
-        if isinstance(left_out, Relation) and left_out.operators == ("=",):
-            left_out = left_out.sides[1] or left_out
-        items = left_out.items if isinstance(left_out, Sequence) else (left_out,)
+        match node:
+            case Relation((_, Node() as value), ("=",)):  # except x = 2
+                items = (value,)
         return SetOperation("∖", reals, Sequence(items, "⦃", "⦄"))
-    if plain in _BUILT:
-        listed = _whole_listing(tokens)
-        return _BUILT[plain](listed.items if isinstance(listed, Sequence) else (listed,))
-    if plain in ("minus", "negative"):
-        return negative(_whole_listing(tokens))
+    match plain:
+        case "span":
+            letters = [Symbol(f"t_{place}") for place in range(len(items))]
+            ranges = [Relation((letter, NumberSet("R")), ("∈",)) for letter in letters]
+            multiples: list[Node] = [Product(pair) for pair in zip(letters, items, strict=True)]
+            return Sequence((summed(multiples), *ranges))
+        case "diag":
+            places = range(len(items))
+            rows = [tuple(items[row] if row == at else ZERO for at in places) for row in places]
+            return Matrix(tuple(rows))
+        case "minus" | "negative":
+            return negative(node)
     return None
-
-
-def _span(vectors: tuple[Node, ...]) -> Node:
-    letters = [Symbol(f"t_{place}") for place in range(len(vectors))]
-    multiples: list[Node] = [Product(pair) for pair in zip(letters, vectors, strict=True)]
-    ranges = (Relation((letter, NumberSet("R")), ("∈",)) for letter in letters)
-    return Sequence((summed(multiples), *ranges))
-
-
-def _diagonal(values: tuple[Node, ...]) -> Node:
-    places = range(len(values))
-    return Matrix(
-        tuple(tuple(values[row] if row == column else ZERO for column in places) for row in places)
-    )
-
-
-_BUILT = {"span": _span, "diag": _diagonal}
 
 
 def _whole_listing(tokens: Tokens) -> Node:
@@ -217,30 +208,23 @@ def _each(items: list[Node]) -> list[Node]:
 
 def _joint(items: list[Node], separators: list[str]) -> str:
     """What joins the items; between values and conditions ∧ is `and` and ∨ is `or`."""
-    joints = [separator for separator in separators if separator != ","]
-    if not joints:
-        return ","
-    logical = not {*joints}.isdisjoint(lexicon.JOINTS)
-    if logical and len({lexicon.JOINTS.get(joint, joint) for joint in joints}) > 1:
+    joints = [separator for separator in separators if separator != ","] or [","]
+    names = {lexicon.JOINTS.get(joint, joint) for joint in joints}
+    if len(names) > 1:
         raise UnreadableError("connectives without brackets")
-    if any(isinstance(item, Relation) or not symbols(item) for item in items):
-        return lexicon.JOINTS.get(joints[0], joints[0])
-    return joints[0]
+    values = any(isinstance(item, Relation) or not symbols(item) for item in items)
+    return names.pop() if values else joints[0]
 
 
-_SEPARATORS = (",", ";", "and", "or", "∧", "∨", "\\\\")
 _CONNECTIVES = ("and", "or", "∧", "∨")
+_SEPARATORS = (*_CONNECTIVES, ",", ";", "\\\\")
 
 
 def _separator(tokens: Tokens) -> str | None:
     """Take what separates two items: `,`, `and` or `or`; None if nothing does."""
     found = None
-    while tokens.next.kind == "mark" and tokens.next.text in _SEPARATORS:
-        mark = tokens.next.text
-        if found not in (None, ",") or (found and mark not in _CONNECTIVES):
-            raise UnreadableError("an empty place in a list")
-        found = mark if mark in _CONNECTIVES else ","
-        tokens.take()
+    while mark := tokens.mark(_SEPARATORS):
+        found = mark if mark in _CONNECTIVES else found or ","
     return found
 
 

@@ -7,6 +7,7 @@ unit, a word, or factors. Between the two, `notations` rewrites what has a spell
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -334,7 +335,7 @@ class Tokens:
         self.at += 1
         return token
 
-    def mark(self, marks: str) -> str | None:
+    def mark(self, marks: Container[str]) -> str | None:
         """Take the next token where it is one of the signs `marks`, and return the sign."""
         token = self.next
         if token.kind == "mark" and token.text in marks:
