@@ -572,25 +572,21 @@ def _factor_follows(tokens: Tokens) -> bool:
 def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
     """Add the next factor; a fraction below one is added to the whole number before it."""
     before = factors[-1]
-    amount = before if isinstance(before, Quantity) else None  # \$8\frac34
-    counted = before.value if isinstance(before, Quantity) else before
-    whole = isinstance(counted, Number) and counted.value.denominator == 1
-    if tokens.next.kind == "number" and not isinstance(before, Number | Quantity):
-        factors.append(_number_after(tokens, before))
-        return
-    if tokens.next.kind == "number":
-        if not whole or len(factors) > 1:
+    if tokens.next.kind == "number":  # n2^{n-1}, 3^2 5
+        raised = tokens.ahead(1).text == "^" and not isinstance(before, Number | Quantity)
+        spaced = tokens.next.spaced and isinstance(before, Power)
+        if not (raised or spaced or isinstance(before, Call | Sum)):
             raise UnreadableError("a number that follows without an operator")
-        mixed = Sum((counted, _slashed(tokens)))
-        factors[-1] = replace(amount, value=mixed) if amount else mixed
-        return
     by_command = tokens.next.text == r"\frac"
     factor = _factor(tokens)
     if isinstance(before, Symbol) and factor == ZERO:
         raise UnreadableError("the value of a function at 0")
+    amount = before if isinstance(before, Quantity) else None  # \$8\frac34
+    counted = amount.value if amount else before
     measure = factor if isinstance(factor, Quantity) else amount
-    part = whole_fraction(factor.value if isinstance(factor, Quantity) else factor)
-    if part is None or not (by_command and whole and len(factors) == 1):
+    part = _whole_fraction(factor.value if isinstance(factor, Quantity) else factor)
+    whole = isinstance(counted, Number) and counted.value.denominator == 1 and len(factors) == 1
+    if part is None or not (by_command and whole):
         factors.append(factor)
     elif 0 <= part.value < 1:
         mixed = Sum((counted, part))
@@ -599,27 +595,7 @@ def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
         raise UnreadableError("a mixed number whose fraction is not below one")
 
 
-def _number_after(tokens: Tokens, before: Node) -> Node:
-    """A number after a power, brackets or a function, or a power of one: n2^{n-1}."""
-    spaced = tokens.next.spaced and isinstance(before, Power)
-    raised = tokens.ahead(1).text == "^"
-    if spaced or raised or isinstance(before, Call | Sum):
-        return _factor(tokens)
-    raise UnreadableError("a number that follows without an operator")
-
-
-def _slashed(tokens: Tokens) -> Number:
-    """The fraction of a mixed number such as 3 1/2."""
-    over = tokens.number()
-    if tokens.mark("/") is None or tokens.next.kind != "number":
-        raise UnreadableError("two numbers without an operator between")
-    under = tokens.number()
-    if not (over.value.denominator == under.value.denominator == 1 and over.value < under.value):
-        raise UnreadableError("a mixed number without a proper fraction")
-    return Number(over.value / under.value)
-
-
-def whole_fraction(node: Node) -> Number | None:
+def _whole_fraction(node: Node) -> Number | None:
     """The value of a quotient of whole numbers."""
     match node:
         case Product((Number(over), Power(Number(under), Number(minus)))):
@@ -771,17 +747,11 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
     return Quantity(node, *lexicon.unit_table()[sign])
 
 
-_SCALES_OF_TEMPERATURE = {"c": "°C", "celsius": "°C", "f": "°F", "fahrenheit": "°F"}
 _PARTS_OF_DEGREE = {Fraction(1, 60): ("'",), Fraction(1, 3600): ("'", "")}
 """Minutes and seconds with the signs after them; `"` is read as a space."""
 
 
 def _degrees(tokens: Tokens, node: Node) -> Node:
-    following = tokens.next
-    spelled = _SCALES_OF_TEMPERATURE.get(following.text.lower())
-    if following.kind in ("symbol", "text") and spelled is not None:
-        tokens.take()
-        return Quantity(node, *lexicon.unit_table()[spelled])
     terms = [node]
     for size, signs in _PARTS_OF_DEGREE.items():
         if tokens.next.kind != "number" or tokens.ahead(1).text not in signs:
@@ -920,6 +890,9 @@ def _item(tokens: Tokens, opening: str) -> Node:
     return item
 
 
+_PAIRS = {"|": ("abs", "|"), "‖": ("norm", "‖"), "⌊": ("floor", "⌋"), "⌈": ("ceil", "⌉")}
+
+
 def _bracketed(tokens: Tokens) -> Node:
     sign = tokens.take().text
     if sign == "⦃" and tokens.next.kind == "begin":
@@ -930,13 +903,6 @@ def _bracketed(tokens: Tokens) -> Node:
         return _enclosed(tokens, sign)
     if sign in lexicon.CURRENCY_SIGNS:
         return Quantity(_factor(tokens), *lexicon.unit_table()[sign])
-    return _signed_value(tokens, sign)
-
-
-_PAIRS = {"|": ("abs", "|"), "‖": ("norm", "‖"), "⌊": ("floor", "⌋"), "⌈": ("ceil", "⌉")}
-
-
-def _signed_value(tokens: Tokens, sign: str) -> Node:
     match sign:
         case "√":
             return _root(tokens)
@@ -969,9 +935,10 @@ def _command(tokens: Tokens, command: str) -> Node:
     if command == r"\frac":
         over = _half(tokens)
         under = _half(tokens)
-        if over == Symbol("d") and (variable := _without_differential(under)[1]) is not None:
+        differentials = _differential(over), _differential(under)
+        if over == Symbol("d") and differentials[1] is not None:
+            variable = Symbol(differentials[1][1:])
             return Call("derivative", (_depending(_term(tokens), variable), variable))
-        differentials = differential(over), differential(under)
         if None not in differentials:
             return Symbol("/".join(map(str, differentials)))  # dy/dx, which nothing cancels
         return Product((over, reciprocal(under)))
@@ -1028,17 +995,15 @@ def _root(tokens: Tokens) -> Node:
     if tokens.mark("["):
         index = _sum(tokens)
         tokens.expect("]")
-    if not isinstance(index, Number):
-        return Power(_argument(tokens), reciprocal(index))
-    if index.value < 1:
+    if isinstance(index, Number) and index.value < 1:
         raise UnreadableError("a root whose index is less than one")
-    return Power(_argument(tokens), Number(1 / index.value))
+    exponent = Number(1 / index.value) if isinstance(index, Number) else reciprocal(index)
+    return Power(_argument(tokens), exponent)
 
 
 def _function(tokens: Tokens, name: str) -> Node:
-    if name in ("sqrt", "cbrt"):
-        third = Number(Fraction(1, 3))
-        return _root(tokens) if name == "sqrt" else Power(_argument(tokens), third)
+    if name == "sqrt":
+        return _root(tokens)
     base, power = None, None
     while sign := tokens.mark("_^"):
         if sign == "_":
@@ -1146,50 +1111,38 @@ def _integral(tokens: Tokens) -> Node:
     low = _argument(tokens)
     tokens.expect("^")
     high = _argument(tokens)
-    terms = []
-    sign: str | None = "+"
-    while sign is not None:
-        integrand, variable, outside = _without_differential(_signed(tokens))
-        terms.append(_with_sign(sign, integrand))
-        if variable is not None:  # what follows dx is outside
-            integrand = _depending(summed(terms), variable)
-            index = Symbol(f"integral {sum(isinstance(part, Call) for part in nodes(integrand))}")
-            integrand = substituted(integrand, {variable: index})
-            integral = Call("integral", (integrand, index, low, high))
-            return multiplied([integral, *outside])
-        sign = tokens.mark("+-")
+    start, (end, width) = tokens.at, _place_of_differential(tokens)
+    variable = Symbol("".join(token.text for token in tokens.all[end : end + width])[1:])
+    braces = [token.text for token in tokens.all[start:end]]
+    if braces.count("{") > braces.count("}"):  # \frac{dt}{t}
+        filled = [Token("number", "1")] if braces[-1] == "{" else []
+        tokens.all[end : end + width] = filled
+        body = _signed(tokens)
+    else:
+        integrand = Tokens(tokens.all[start:end], tokens.level)
+        body = _sum(integrand) if end > start else ONE
+        if not integrand.ended:
+            raise UnreadableError(f"unexpected {integrand.next.text!r}")
+        tokens.at = end + width
+    body, index = _bound("integral", _depending(body, variable), variable)
+    return Call("integral", (body, index, low, high))
+
+
+def _place_of_differential(tokens: Tokens) -> tuple[int, int]:
+    """Where the dx of the integral is, and of how many tokens; integrals inside have their own."""
+    integrals = 1
+    for place in range(tokens.at, len(tokens.all)):
+        kind, text, *_ = tokens.all[place]
+        integrals += text == r"\int"
+        apart = text == "d" and tokens.all[place + 1 :] and tokens.all[place + 1].kind == "symbol"
+        if kind == "symbol" and (apart or (len(text) == 2 and text[0] == "d")):
+            integrals -= 1
+            if not integrals:
+                return place, 1 + bool(apart)
     raise UnreadableError("an integral without a variable")
 
 
-def _without_differential(node: Node) -> tuple[Node, Symbol | None, list[Node]]:
-    """The integrand without its dx, x, and the factors after dx; None where there is no dx."""
-    match node:
-        case Symbol(name) if differential(node) is not None:
-            return ONE, Symbol(name[1:]), []
-        case Call(function, (argument,)):  # \sin x dx reads as the sine of x dx
-            inner, variable, outside = _without_differential(argument)
-            return Call(function, (inner,)), variable, outside
-        case Product(factors):
-            return _factors_without_differential(factors)
-    return node, None, []
-
-
-def _factors_without_differential(
-    factors: tuple[Node, ...],
-) -> tuple[Node, Symbol | None, list[Node]]:
-    for place, factor in enumerate(factors):
-        before, after = factors[:place], factors[place + 1 :]
-        if factor == Symbol("d") and after and isinstance(after[0], Symbol):
-            return multiplied([*before]) if before else ONE, after[0], [*after[1:]]
-        inner, name, outside = _without_differential(factor)
-        if name is not None:
-            under = [part for part in after if isinstance(part, Power)]  # \frac{dt}{t}
-            outside += [part for part in after if not isinstance(part, Power)]
-            return Product((*before, inner, *under)), name, outside
-    return Product(factors), None, []
-
-
-def differential(node: Node) -> str | None:
+def _differential(node: Node) -> str | None:
     """`dx` as it is written, with its power; None for anything else."""
     match node:
         case Symbol(name) if len(name) == 2 and name[0] == "d" and name[1].isalpha():
@@ -1203,6 +1156,9 @@ def differential(node: Node) -> str | None:
     return None
 
 
+_SIDES = {"": 0, "+": 1, "-": -1}
+
+
 def _limit(tokens: Tokens) -> Node:
     r"""What follows \lim: the variable, where it goes, and the expression."""
     tokens.expect("_")
@@ -1213,14 +1169,19 @@ def _limit(tokens: Tokens) -> Node:
     target = _base(tokens)
     if tokens.mark("/"):
         target = Product((target, reciprocal(_base(tokens))))
-    side = _side_of_limit(tokens)
+    side = tokens.subscript() if tokens.mark("^") else ""
     tokens.expect("}")
-    if not isinstance(variable, Symbol):
+    if not isinstance(variable, Symbol) or side not in _SIDES:
         raise UnreadableError("a limit over no variable")
-    body = _depending(_term(tokens), variable)
-    index = Symbol(f"limit {sum(isinstance(part, Call) for part in nodes(body))}")
-    body = substituted(body, {variable: index})
-    return Call("limit", (body, index, negative(target) if negated else target, side))
+    body, index = _bound("limit", _depending(_term(tokens), variable), variable)
+    target = negative(target) if negated else target
+    return Call("limit", (body, index, target, Number(Fraction(_SIDES[side]))))
+
+
+def _bound(name: str, body: Node, variable: Symbol) -> tuple[Node, Symbol]:
+    """The body with a name for its variable that is the same whatever letter was written."""
+    index = Symbol(f"{name} {sum(isinstance(part, Call) for part in nodes(body))}")
+    return substituted(body, {variable: index}), index
 
 
 def _depending(body: Node, variable: Symbol) -> Node:
@@ -1234,17 +1195,6 @@ def _depending(body: Node, variable: Symbol) -> Node:
             if variable.name in re.findall(r"[a-zA-Z]+", subscript)
         },
     )
-
-
-def _side_of_limit(tokens: Tokens) -> Number:
-    """1 or -1 for a limit from above or below, 0 from both sides."""
-    if not tokens.mark("^"):
-        return ZERO
-    braced = tokens.mark("{") is not None
-    side = 1 if tokens.expect("+-") == "+" else -1
-    if braced:
-        tokens.expect("}")
-    return Number(Fraction(side))
 
 
 _CONDITION_WORDS = lexicon.listed("if for when where while and")
