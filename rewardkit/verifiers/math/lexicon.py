@@ -242,7 +242,8 @@ def unit(text: str, *, of_one: bool = False) -> Unit:
     """
     plain = _NOISE.sub(_spaced, text)[:_LONGEST_UNIT]
     measured, words = _measured(plain)
-    part_of_something = plain.split()[:1] == ["of"]
+    first, of, _ = plain.partition("of ")
+    part_of_something = bool(of) and (not first.strip() or known_unit(first) is not None)
     if words and not (of_one or part_of_something or counts_things(plain.split())):
         raise UnreadableError(f"the word {words[-1]!r} is not a unit")
     return measured

@@ -345,6 +345,19 @@ def _clock(found: Found) -> str | None:
     return rf"\{'clock' if half else 'time'}{{{hour}}}{{{minute}}}"
 
 
+_RELATING = frozenset(("in", "on", "at", "for", "to", "by", "from"))
+
+
+def _labelled(found: Found) -> str | None:
+    """`center (2,-1), radius 4` as named values, where no word relates them."""
+    words = f"{found[1]} {found[3]}".lower().split()
+    if lexicon.takes_back(" ".join(words)) or not _RELATING.isdisjoint(words):
+        return None
+    numbers = any(lexicon.scale(word) or lexicon.refuses(word) for word in words)
+    plain = all(token.wrapped for token in (*found.part(1), *found.part(3)))
+    return r"\text{\1}=\2, \text{\3}=\4" if plain and not numbers else None
+
+
 _MOST_PERMUTED = 4
 
 

@@ -575,7 +575,7 @@ def _juxtapose(tokens: Tokens, factors: list[Node]) -> None:
     if tokens.next.kind == "number":  # n2^{n-1}, 3^2 5
         raised = tokens.ahead(1).text == "^" and not isinstance(before, Number | Quantity)
         spaced = tokens.next.spaced and isinstance(before, Power)
-        if not (raised or spaced or isinstance(before, Call | Sum)):
+        if not (raised or spaced or isinstance(before, Call | Sum) or before == _I):
             raise UnreadableError("a number that follows without an operator")
     by_command = tokens.next.text == r"\frac"
     factor = _factor(tokens)
@@ -896,9 +896,11 @@ _PAIRS = {"|": ("abs", "|"), "‖": ("norm", "‖"), "⌊": ("floor", "⌋"), "�
 def _bracketed(tokens: Tokens) -> Node:
     sign = tokens.take().text
     if sign == "⦃" and tokens.next.kind == "begin":
-        node = _environment(tokens, braced=True)
-        tokens.mark("⦄")  # \left\{\begin{array} … \end{array}\right. has no partner
-        return node
+        start, node = tokens.at, _environment(tokens, braced=True)
+        if tokens.next.text != ",":
+            tokens.mark("⦄")  # \left\{\begin{array} … \end{array}\right. has no partner
+            return node
+        tokens.at = start
     if sign in _CLOSERS:
         return _enclosed(tokens, sign)
     if sign in lexicon.CURRENCY_SIGNS:

@@ -183,6 +183,9 @@ def _before_rounding(node: Node) -> Node:
 def _expanded(node: Node) -> Node:
     if not any(isinstance(part, PlusMinus) for part in nodes(node)):
         return node
+    match node:
+        case Sequence((Relation((shape, Node() as condition), ("|",)),), "⦃"):
+            return replace(node, items=(Relation((shape, _expanded(condition)), ("|",)),))
     if isinstance(node, Sequence) and node.opening in ("", "⦃", "["):
         items = [signed for item in node.items for signed in both_signs(item)]
         return Sequence(tuple(items[: 2 * MOST_SIGNS]), node.opening, node.closing, node.joint)
