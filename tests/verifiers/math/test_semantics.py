@@ -71,8 +71,8 @@ sentences:
 labels and steps:
   \text{center }(5,-1),\text{ radius }4 ~ \text{Center: }(5,-1),\text{ Radius: }4
   \text{mean }7,\text{ variance }4 ~ 7, 4 ;; (v-2)(v+5)=0\Rightarrow v=2,-5 ~ 2, -5
-  \left<2,-1,4\right> ~ (2,-1,4) ;; 2\angle30^\circ ~ \sqrt3+i ;; \frac37=0.428\ldots ~ \frac37
-  3+i4 ~ 3+4i ;; \{v\in\mathbb{R}:v\ne\pm2\} ~ v\ne\pm2 ;; \text{at 3:40 p.m.} ~ 15:40
+  \left<2,-1,4\right> ~ (2,-1,4) ;; \frac37=0.428\ldots ~ \frac37
+  3+i4 ~ 3+4i ;; \{v\in\mathbb{R}:v\ne\pm2\} ~ v\ne\pm2
   \left\{\begin{pmatrix}1\\0\end{pmatrix},\begin{pmatrix}0\\1\end{pmatrix}\right\} ~ (1,0),(0,1)
   3.5\text{ kg of rice} ~ 3.5\text{ kg}
 groups:
@@ -564,7 +564,7 @@ UNEQUAL = rows(r"""
 labels and steps:
   \text{center }(-5,1),\text{ radius }4 ~ \text{Center: }(5,-1),\text{ Radius: }4
   \text{rising on }(1,2),\text{ falling on }(3,4) ~ (1,2), (3,4) ;; v=2\Rightarrow w=3 ~ v=2
-  2\angle60^\circ ~ \sqrt3+i ;; \frac37=0.5\ldots ~ \frac37 ;; 3.5\text{ g of rice} ~ 3.5\text{ kg}
+  \frac37=0.5\ldots ~ \frac37 ;; 3.5\text{ g of rice} ~ 3.5\text{ kg}
 mixed:
   \$8\frac14 ~ \$8.75 ;; 2\text{ R }17 ~ 17\text{ R }2 ;; 17 ~ 17\text{ R }2 ;; ①② ~ ①③
   7\text{ (eight)} ~ 7 ;; \text{after }1969 ~ 1969 ;; \text{12:30 a.m.} ~ 12:30

@@ -293,7 +293,18 @@ def with_parts(point: Point, new: Parts) -> Point:
 def at(point: Point, values: dict[str, int]) -> Point:
     """The point with whole numbers in place of some letters."""
     new: Parts = {tree.Symbol(name): whole(value) for name, value in values.items()}
-    return with_parts(point, new)
+    return tuple(map(_without_zeros, with_parts(point, new)))
+
+
+def _without_zeros(node: tree.Node) -> tree.Node:
+    """The tree without terms that are 0 times something, which would cost steps."""
+    node = tree.mapped(node, _without_zeros)
+    match node:
+        case tree.Product(factors) if tree.ZERO in factors:
+            return tree.ZERO
+        case tree.Sum(terms):
+            return tree.summed([term for term in terms if term != tree.ZERO] or [tree.ZERO])
+    return node
 
 
 def minus(first: Point, second: Point) -> Point:
