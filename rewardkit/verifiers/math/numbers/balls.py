@@ -97,7 +97,6 @@ class RealEvaluator:
         self.flint = load_flint()
         self.point = point
         self.natural_log = natural_log
-        self.steps_left = steps_left.get() or [MOST_STEPS]
 
     def number(self, value: Fraction) -> Ball:
         """The ball round a rational."""
@@ -107,7 +106,7 @@ class RealEvaluator:
 
     def __call__(self, node: Node) -> Ball:
         """The ball that encloses the value of `node`; raises UndefinedError, StepsError."""
-        self._count_steps()
+        take_steps(1 + self.flint.ctx.prec // _BITS_PER_STEP)
         match node:
             case tree.Number() | tree.Symbol() | tree.Constant():
                 return self._leaf(node)
@@ -120,11 +119,6 @@ class RealEvaluator:
             case tree.Call(name, arguments):
                 return self._call(name, arguments)
         return self._measured(node)
-
-    def _count_steps(self, count: int = 1) -> None:
-        self.steps_left[0] -= count * (1 + self.flint.ctx.prec // _BITS_PER_STEP)
-        if self.steps_left[0] < 0:
-            raise StepsError
 
     def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
         if isinstance(node, tree.Constant):
@@ -149,11 +143,9 @@ class RealEvaluator:
 
     def constant(self, name: str) -> Ball:
         """π or e."""
-        if name == "π":
-            return self.flint.arb.pi()
-        if name == "e":
-            return self.flint.arb.const_e()
-        raise UndefinedError(name)
+        if name not in ("π", "e"):
+            raise UndefinedError(name)
+        return self.flint.arb.pi() if name == "π" else self.flint.arb.const_e()
 
     def _power(self, base: Node, exponent: Node) -> Ball:
         value = rational(exponent, self.point)
@@ -204,7 +196,10 @@ class RealEvaluator:
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Ball:
         match name, arguments:
             case "det", (tree.Matrix(rows),):
-                return self._determinant([[self(cell) for cell in row] for row in rows])
+                take_steps(len(rows) ** 3 * (1 + self.flint.ctx.prec // _BITS_PER_STEP))
+                cells = [[self(cell) for cell in row] for row in rows]
+                complexes = isinstance(cells[0][0], self.flint.acb)
+                return (self.flint.acb_mat if complexes else self.flint.arb_mat)(cells).det()
             case (("sum" | "prod"), (body, tree.Symbol(index), low, high)):
                 return self._series(name, body, index, low, high)
             case (
@@ -215,7 +210,7 @@ class RealEvaluator:
                 if exact is not None:
                     return self.number(exact)
             case _ if name.endswith("()") and name not in _NAMED:
-                return self._unknown(name, arguments)
+                return self._drawn(f"{name} {[*map(self._digits, arguments)]}")
         if name in ("residue", "limit") or len(arguments) > 2:
             raise UndefinedError(name)
         return self._applied(name, [self(argument) for argument in arguments])
@@ -259,9 +254,6 @@ class RealEvaluator:
         drawn = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=5).digest())
         return self.number((1 + Fraction(drawn >> 1 | 1, 2**39)) * (-1) ** (drawn & 1))
 
-    def _unknown(self, name: str, arguments: tuple[Node, ...]) -> Ball:
-        return self._drawn(f"{name} {[self._digits(argument) for argument in arguments]}")
-
     def _digits(self, argument: Node) -> str:
         """Its exact value, or most of the digits that the precision has."""
         exact = rational(argument, self.point)
@@ -275,14 +267,9 @@ class RealEvaluator:
 
     def gamma(self, value: Ball) -> Ball:
         """(value - 1)!"""
-        if not (value > 0 and value < LARGEST):
+        if not (value.imag.is_zero() and 0 < value.real < LARGEST):
             raise UndefinedError("a factorial of that number")
         return value.gamma()
-
-    def _determinant(self, rows: list[list[Ball]]) -> Ball:
-        self._count_steps(len(rows) ** 3)
-        complexes = isinstance(rows[0][0], self.flint.acb)
-        return (self.flint.acb_mat if complexes else self.flint.arb_mat)(rows).det()
 
 
 class ComplexEvaluator(RealEvaluator):
@@ -310,9 +297,3 @@ class ComplexEvaluator(RealEvaluator):
         if value.contains(0):
             raise UndefinedError("the logarithm of zero")
         return value.log()
-
-    def gamma(self, value: Ball) -> Ball:
-        """(value - 1)!"""
-        if not value.imag.is_zero():
-            raise UndefinedError("a factorial of that number")
-        return self.flint.acb(super().gamma(value.real))

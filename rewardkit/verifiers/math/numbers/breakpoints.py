@@ -117,11 +117,8 @@ def _real_roots(polynomial: Any) -> list[Fraction]:
     return [Fraction(float(root.real.mid())) for root in roots if root.imag.contains(0)]
 
 
-_NEAR = ((1, 2), (-1, -2), (2, -2), (1, 0), (20, -20))
+_TURNS = ((1, 2), (-1, -2), (2, -2), (20, -20), (200, -200))
 """Scale and twice the shift of a random number in (0, 1), in turn."""
-
-_WIDE = ((0, 0), (1, -1), (20, -20), (200, -200))
-"""The same where formulas change; the first turn draws whole numbers."""
 
 BASES = 3
 """Random points from which each variable moves alone past its breakpoints."""
@@ -147,15 +144,12 @@ class SamplePoints:
         self.generator = random.Random(int.from_bytes(digest))
 
     def draw(self, count: int) -> Iterator[Point]:
-        """Random points; a single empty point if there are no variables."""
-        if not self.names:
-            yield {}
-            return
+        """Random points."""
         for index in range(count):
             yield {name: self._coordinate(name, index) for name in self.names}
 
     def between(self, changes: Sequence[Change]) -> Iterator[Point]:
-        """Points between the breakpoints of each variable, and beyond them.
+        """Points between the breakpoints of each variable, beyond them, and where floors jump.
 
         Whole numbers also beyond all constants: n - 1, …, n - 50 have no zeros there.
         """
@@ -165,9 +159,10 @@ class SamplePoints:
         bases = 1 if len(self.names) == 1 else BASES
         for base in itertools.islice(self.draw(bases), bases):
             for name in self.names:
-                places = {place for change in changes for place in breakpoints(change, name, base)}
-                nearest = sorted(sorted(places, key=abs)[:MOST_PLACES])
-                for value in self._values(nearest, whole=name in self.whole):
+                found = [(x, change) for change in changes for x in breakpoints(change, name, base)]
+                nearest = sorted(sorted({place for place, _ in found}, key=abs)[:MOST_PLACES])
+                jumps = [place for place, change in found if change.levels == _STEP_LEVELS]
+                for value in (*jumps, *self._values(nearest, whole=name in self.whole)):
                     yield {**base, name: value}
 
     def _values(self, places: list[Fraction], *, whole: bool) -> Iterator[Fraction]:
@@ -186,14 +181,12 @@ class SamplePoints:
     def _coordinate(self, name: str, index: int) -> Fraction:
         """In (1, 2), in (-2, -1), in (-1, 1) or beyond, in turn; or a small whole number.
 
-        If formulas change, each variable takes its turns independently, so that all orders occur.
-        Whole numbers, where floors jump, and far numbers occur too.
+        If formulas change, each variable takes its turns alone at every other point, so that all
+        orders occur.
         """
         drawn = self.generator.getrandbits(32)
         if name in self.whole:
             return Fraction(2 + drawn % 29)
-        turn = self.generator.getrandbits(2) if self.pieces else index % 5
-        if self.pieces and turn == 0:
-            return Fraction(drawn % 41 - 20)
-        scale, shift = (_WIDE if self.pieces else _NEAR)[turn]
+        alone = self.pieces and index % 2
+        scale, shift = self.generator.choice(_TURNS) if alone else _TURNS[index % len(_TURNS)]
         return Fraction(scale * (drawn | 1) + shift * 2**31, 2**32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -133,6 +132,7 @@ class _AtPoints:
         self.folded = "abs" in calls and calls.isdisjoint(("log", "ln", "lg"))
         self.changes = changes(parts)
         self.wanted = (PIECEWISE_POINTS if self.changes else POINTS) if names else 1
+        self.tried = TRIED * self.wanted if names else 1
         self.points = SamplePoints(
             names,
             repr(sorted(map(repr, (first, second)))),
@@ -146,50 +146,35 @@ class _AtPoints:
     def run(self) -> MathComparison:
         with self.context.workprec(_LOOK):
             found = self._over(RealEvaluator) if self.real else None
-            return found or self._over(ComplexEvaluator) or self._without_value()
-
-    def _without_value(self) -> MathComparison:
-        """Decide the case that only one side has a value: then the sides differ.
-
-        An integral, a limit or an infinite sum may have a value that is not worked out here.
-        """
-        if self.limits:
-            return MathComparison(None, NO_VALUE)
-        return MathComparison(None if self.defined[0] == self.defined[1] else False, NO_VALUE)
-
-    def _tried(self) -> Iterator[Point]:
-        """Points as drawn, then with positive and random signs, where nested roots have values."""
-        yield from self.points.draw(TRIED * self.wanted)
-        for count, point in enumerate(self.points.draw(TRIED * self.wanted) if self.names else ()):
-            signs = [1 if count % 2 else self.points.generator.choice((1, -1)) for _ in point]
-            coordinates = zip(point.items(), signs, strict=True)
-            yield {name: abs(value) * sign for (name, value), sign in coordinates}
+            found = found or self._over(ComplexEvaluator)
+        # an integral, a limit or an infinite sum may have a value that is not worked out here
+        differ = self.defined[0] != self.defined[1] and not self.limits
+        return found or MathComparison(False if differ else None, NO_VALUE)
 
     def _over(self, evaluator: type[RealEvaluator]) -> MathComparison | None:
-        """The outcome over the reals or the complex numbers; None where they have no value."""
-        agreed, certain = 0, False  # at whole numbers both may agree by chance
-        for point in self._tried():
-            equal = self._equal_at(evaluator, point)
-            if equal is None or equal is False:
-                return self._different(equal)
-            agreed += equal is True
-            certain |= equal is True and all(value.denominator > 1 for value in point.values())
-            if agreed == self.wanted:
-                break
-        return self._on_all_pieces(evaluator) if certain or agreed == self.wanted else None
+        """The outcome over the reals or the complex numbers; None where they have no value.
 
-    def _on_all_pieces(self, evaluator: type[RealEvaluator]) -> MathComparison:
-        """Both sides agree at random points: do they between and beyond all breakpoints?"""
-        for point in self.points.between(self.changes):
-            equal = self._equal_at(evaluator, point)
-            if equal is None or equal is False:
-                return self._different(equal, ", beyond a breakpoint")
+        Both sides must agree at random points, then between and beyond all breakpoints.
+        """
+        agreed, certain = 0, False  # at whole numbers both may agree by chance
+        beyond = self.points.between(self.changes)
+        for points, where in (
+            (self.points.draw(self.tried), ""),
+            (beyond, ", beyond a breakpoint"),
+        ):
+            for point in points:
+                equal = self._equal_at(evaluator, point)
+                if equal is None or equal is False:
+                    proven = f"numbers with proven error bounds{where}"
+                    return MathComparison(equal, UNDECIDED if equal is None else proven)
+                agreed += equal is True
+                certain |= equal is True and all(value.denominator > 1 for value in point.values())
+                if not where and agreed == self.wanted:
+                    break
+            if not certain and agreed < self.wanted:
+                return None
         where = " at sample points" if self.names else ""
         return MathComparison(True, f"{AGREEMENT} bits that agree{where}")
-
-    def _different(self, equal: bool | None, where: str = "") -> MathComparison:
-        proven = f"numbers with proven error bounds{where}"
-        return MathComparison(equal, UNDECIDED if equal is None else proven)
 
     def _equal_at(
         self, evaluator: type[RealEvaluator], point: Point
@@ -265,40 +250,33 @@ def _bits(node: Node) -> float:
 _UNWORKED = ("integral", "limit", "derivative", "sum", "prod")
 _WHOLE_ONLY = frozenset(("doublefactorial", "gcd", "lcm", "mod"))
 _BY_GAMMA = frozenset(("factorial", "binomial"))
-_PERIODIC = frozenset(("sin", "cos", "tan", "cot", "sec", "csc"))
 _COUNTERS = frozenset("jklmnpqrstKLMN")
 """Variables that stand for whole numbers by habit."""
 
 
 def whole_numbers(first: Node, second: Node) -> frozenset[str]:
     """The variables that stand for whole numbers: both sides count with them, or one has to."""
-    mine, theirs = _counted(first), _counted(second)
-    found = set().union(*mine.values()) & set().union(*theirs.values())
-    for counted, side in ((mine, second), (theirs, first)):
-        calls = (part for part in nodes(side) if isinstance(part, tree.Call))
-        periodic = frozenset().union(*(symbols(part) for part in calls if part.name in _PERIODIC))
-        found |= (counted["sign"] & _COUNTERS) | (counted["whole"] - periodic)
-    return frozenset(found)
+    mine, theirs = ([*chain.from_iterable(map(_counting, nodes(side)))] for side in (first, second))
+    both = {name for _, name in mine} & {name for _, name in theirs}
+    alone = {
+        name
+        for way, name in (*mine, *theirs)
+        if way == "whole" or (way == "sign" and name in _COUNTERS)
+    }
+    return frozenset(both | alone)
 
 
-def _counted(side: Node) -> dict[str, set[str]]:
+def _counting(node: Node) -> Iterator[tuple[str, str]]:
     """The variables under a factorial, in a bound or over a negative number, by which of them."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for way, inner in chain.from_iterable(map(_counting, nodes(side))):
-        found[way] |= symbols(inner)
-    return found
-
-
-def _counting(node: Node) -> list[tuple[str, Node]]:
+    way, parts = "", list[Node]()
     match node:
-        case tree.Call("sum" | "prod", (_, _, *bounds)):
-            return [("whole", bound) for bound in bounds]
-        case tree.Call(name, arguments) if name in _WHOLE_ONLY or name in _BY_GAMMA:
-            return [("whole" if name in _WHOLE_ONLY else "gamma", part) for part in arguments]
-        case tree.Power(base, exponent):
-            value = rational(base)
-            return [("sign", exponent)] if value is not None and value < 0 else []
-    return []
+        case tree.Call("sum" | "prod", (_, _, *parts)):
+            way = "whole"
+        case tree.Call(name, (*parts,)) if name in _WHOLE_ONLY or name in _BY_GAMMA:
+            way = "whole" if name in _WHOLE_ONLY else "gamma"
+        case tree.Power(base, exponent) if (rational(base) or 0) < 0:
+            way, parts = "sign", [exponent]
+    return ((way, name) for part in parts if way for name in symbols(part))
 
 
 def _forget() -> None:
