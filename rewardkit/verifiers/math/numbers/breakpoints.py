@@ -161,8 +161,9 @@ class SamplePoints:
             for name in self.names:
                 found = [(x, change) for change in changes for x in breakpoints(change, name, base)]
                 nearest = sorted(sorted({place for place, _ in found}, key=abs)[:MOST_PLACES])
-                jumps = [place for place, change in found if change.levels == _STEP_LEVELS]
-                for value in (*jumps, *self._values(nearest, whole=name in self.whole)):
+                whole = name in self.whole
+                jumps = [x for x, change in found if change.levels == _STEP_LEVELS and not whole]
+                for value in (*jumps, *self._values(nearest, whole=whole)):
                     yield {**base, name: value}
 
     def _values(self, places: list[Fraction], *, whole: bool) -> Iterator[Fraction]:
