@@ -179,21 +179,6 @@ def _counted(found: Found) -> str | None:
     return rf"\text{{ {words}}}\2" if unit or counts else None
 
 
-_BOUNDS = {"least": "≥", "most": "≤", "more": ">", "greater": ">", "less": "<", "fewer": "<"}
-_NEGATED = {">": "≤", "<": "≥"}
-_OR_EQUAL = {">": "≥", "<": "≤"}
-
-
-def _bound(found: Found) -> str | None:
-    """`t is at least 3` as t ≥ 3, `all numbers less than 3` as < 3."""
-    before, word = found[3], found[4]
-    sign = _BOUNDS[word]
-    if (before == "at") != (word in ("least", "most")):
-        return None
-    sign = _NEGATED[sign] if before in ("no", "not") else sign
-    return rf"\1\2{_OR_EQUAL.get(sign, sign) if found[5] else sign}"
-
-
 def _extreme(found: Found) -> str | None:
     r"""`\text{maximum }` before a value as its name."""
     word, before = found[1].lower().strip("\\"), found.beside(found.start - 1)
@@ -295,13 +280,6 @@ def _least(found: Found) -> str | None:
 
 def _classes(found: Found) -> str:
     return " or ".join(rf"{number}\pmod{{{found[2]}}}" for number in re.findall("[0-9]+", found[1]))
-
-
-def _multiples(found: Found) -> str:
-    """`odd integers` as 2k+1, k ∈ ℤ."""
-    odd = found[2].lower() == "odd"
-    members = ("_{≥0}" if odd else "^+") if found[1] else ""
-    return rf"2·k{'+1' * odd}, k∈\mathbb{{Z}}{members}"
 
 
 def _powers(found: Found) -> str | None:

@@ -128,7 +128,7 @@ def said(tokens: list[Token]) -> str:
 _SYMBOLS_OF_UNITS = frozenset("msgLNJWV")
 """Units of one letter, which stand at the end after a number and a space: 26 m."""
 _VALUE_ENDS = frozenset(")}]|!°%π⦄⟩/")
-_CLAUSE_STARTS = frozenset((",", ";", "and", "or", "\\\\", "⦃", "&"))
+_CLAUSE_STARTS = frozenset(("", ",", ";", "and", "or", "\\\\", "⦃", "&"))
 _MATHEMATICAL = frozenset("\\$^{}=+<>()")
 
 
@@ -141,7 +141,7 @@ class _Sorter:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.at = 0
-        self.found: list[Token] = []
+        self.found = [_END, _END]  # what stands before the first token
         self.spaced = False
 
     def run(self) -> list[Token]:
@@ -155,7 +155,7 @@ class _Sorter:
                 self._take(token)
         if len(self.found) > MOST_TOKENS:
             raise UnreadableError("too long to be one answer")
-        return self.found
+        return self.found[2:]
 
     def _take(self, token: Token) -> None:
         kind, text = token.kind, token.text
@@ -164,7 +164,13 @@ class _Sorter:
         elif kind == "mark":
             self._add("mark", lexicon.CONNECTIVES.get(text, text))
         elif kind == "command":
-            self._named(text[1:])
+            name = text[1:]
+            if name in lexicon.GREEK:
+                self._add("symbol", name)
+            elif name in lexicon.FUNCTIONS and name != "mod":
+                self._add("word", lexicon.FUNCTIONS[name])
+            else:
+                self._add("command", text)
         elif kind == "symbol":
             self._add("symbol", lexicon.GREEK_LETTERS[text])
         else:
@@ -173,23 +179,10 @@ class _Sorter:
     def _add(self, kind: str, text: str) -> None:
         self.found.append(Token(kind, text, self.spaced))
 
-    def _named(self, name: str) -> None:
-        number = bool(self.found) and self.found[-1].kind == "number"
-        if name == "Omega" and (number or self.spaced) and self._after_value():
-            self._add("text", "Ω")
-        elif name in lexicon.GREEK:
-            self._add("symbol", name)
-        elif name in lexicon.FUNCTIONS and name != "mod":
-            self._add("word", lexicon.FUNCTIONS[name])
-        else:
-            self._add("command", f"\\{name}")
-
     def _letters(self, run: str) -> None:
         known = lexicon.CONSTANT_WORDS.get(run)
         if len(run) == 1 and not (self.spaced and run in _SYMBOLS_OF_UNITS):
             self._add("symbol", run)
-        elif run == "mod" and self._after_value():
-            self._add("command", r"\mod")
         elif run in lexicon.FUNCTIONS:
             self._add("word", lexicon.FUNCTIONS[run])
         elif known and len(run) > 1:
@@ -222,8 +215,8 @@ class _Sorter:
 
     def _is_word(self, run: str) -> bool:
         rest = self.tokens[self.at :]
-        number = bool(self.found) and self.found[-1].kind == "number"
-        if self.spaced and number and run in _SYMBOLS_OF_UNITS and not said(rest).strip(" ."):
+        number = self.spaced and self.found[-1].kind == "number"
+        if number and run in _SYMBOLS_OF_UNITS and not said(rest).strip(" ."):
             return True
         if self._is_differential(run):
             return False
@@ -233,14 +226,14 @@ class _Sorter:
             return True
         if self.spaced and self._after_value():
             last = self.found[-1]
-            letter = self.found[-2] if last.text == ")" and len(self.found) > 1 else last
+            letter = self.found[-2] if last.text == ")" else last
             after_letter = letter.kind == "symbol" or last.text == "π"
             return lexicon.is_word_after_value(run, last.kind == "text", after_letter)
-        if len(self.found) > 1 and (self.found[-2].kind, self.found[-1].text) == ("text", "/"):
+        if (self.found[-2].kind, self.found[-1].text) == ("text", "/"):
             return lexicon.known(run) is not None  # miles/hour
-        if not self.found and run in lexicon.CODES:
+        if self.found[-1] is _END and run in lexicon.CODES:
             return True
-        starts = not self.found or self.found[-1].text in _CLAUSE_STARTS
+        starts = self.found[-1].text in _CLAUSE_STARTS
         words = next((place for place, token in enumerate(rest[:5]) if token.kind != "letters"), 5)
         names = words < 5 and len(rest) > words and rest[words].text in ("=", "≈", ":")
         return starts and names and lexicon.is_name(run)
@@ -256,8 +249,6 @@ class _Sorter:
         joint = lexicon.CONNECTIVES.get(content.strip(",; ").lower())
         apart = first.spaced and following.spaced
         if joint and (len(content) > 1 or apart or not content.isascii()):
-            if "," in content or ";" in content:
-                self._add("mark", ",")
             self._add("mark", joint)
         elif self._after_value() and following.text != "_" and lexicon.known_unit(content):
             self._add("text", content)
@@ -280,8 +271,6 @@ class _Sorter:
             self._add("text", content)
 
     def _after_value(self) -> bool:
-        if not self.found:
-            return False
         last = self.found[-1]
         ends = last.kind == "mark" and last.text in _VALUE_ENDS
         return ends or last.kind in ("number", "symbol", "text")
@@ -386,15 +375,13 @@ class Tokens:
     def number(self) -> Number:
         """Take the next token as a number."""
         written = self.take().text
-        if len(written) < 20 and written.isdecimal():
+        if written.isdecimal() and len(written) <= LONGEST_NUMBER:
             return Number(Fraction(int(written)))
-        mantissa, _, exponent = written.replace("E", "e").partition("e")
+        mantissa, _, exponent = written.lower().partition("e")
         if len(mantissa) > LONGEST_NUMBER or abs(int(exponent or 0)) > HIGHEST_EXPONENT:
             raise UnreadableError("a number too long")
-        whole, point, places = mantissa.partition(".")
-        value = Fraction(int(whole + places or 0), 10 ** len(places))
-        value *= Fraction(10) ** int(exponent or 0)
-        return Number(value, len(places) if point and not exponent else None)
+        _, point, places = mantissa.partition(".")
+        return Number(Fraction(written), len(places) if point and not exponent else None)
 
     def digit(self) -> Number:
         r"""Take the first digit of the next token and leave the others: \frac12 is a half."""
