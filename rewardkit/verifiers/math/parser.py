@@ -190,19 +190,18 @@ _MOST_WRITTEN_OUT = 2_000
 
 def _each(items: list[Node]) -> list[Node]:
     """The items before `k = 0, 1, 2`, which all hold k, for each of these values."""
-    named = [place for place, item in enumerate(items) if isinstance(item, Relation)][-1:]
-    for place in named:
+    for place, item in enumerate(items):
         shapes, numbers = items[:place], items[place + 1 :]
-        match items[place]:
-            case Relation((Symbol() as name, Number() as first), ("=",)):
-                listed = all(isinstance(value, Number) or value == ELLIPSIS for value in numbers)
-                if shapes and numbers and listed and all(name in nodes(shape) for shape in shapes):
-                    values = in_full([first, *numbers])
-                    if len(values) * sum(len(nodes(shape)) for shape in shapes) > _MOST_WRITTEN_OUT:
-                        raise UnreadableError("too many values of a letter")
-                    return [
-                        substituted(shape, {name: value}) for value in values for shape in shapes
-                    ]
+        match item:
+            case Relation((Symbol() as name, Number() as first), ("=",)) if shapes and numbers:
+                if not all(name in nodes(shape) for shape in shapes) or not all(
+                    isinstance(value, Number) or value == ELLIPSIS for value in numbers
+                ):
+                    break
+                values = in_full([first, *numbers])
+                if len(values) * sum(len(nodes(shape)) for shape in shapes) > _MOST_WRITTEN_OUT:
+                    raise UnreadableError("too many values of a letter")
+                return [substituted(shape, {name: value}) for value in values for shape in shapes]
     return items
 
 
@@ -245,9 +244,9 @@ def in_full(items: list[Node]) -> list[Node]:
         second = [Sum((items[0], ONE))] if place == 1 and not symbols(items[0]) else []
         return _continued("list()", [*items[:place], *second], items[-1])
     values = [item.value for item in items if isinstance(item, Number) and item.places is None]
-    *known, last = values or [Fraction(0)]
-    if not known or len(known) != place or len(items) != place + 2:
+    if not 0 < place == len(items) - 2 == len(values) - 1:
         raise UnreadableError("a list without an end")
+    *known, last = values
     step = known[1] - known[0] if len(known) > 1 else Fraction(1)
     even = all(second - first == step for first, second in pairwise(known))
     count = (last - known[0]) / step if step else Fraction(-1)
@@ -502,15 +501,10 @@ def _with_last_unit(terms: list[Node]) -> Node:
 
 
 def _signed(tokens: Tokens) -> Node:
-    signs = []
-    while sign := tokens.mark("+-±∓"):
-        signs.append(sign)
-    if "±" in signs or "∓" in signs:
-        if len(signs) > 1:
-            raise UnreadableError("several signs")
-        return _with_sign(signs[0], _term(tokens))
-    node = _term(tokens)
-    return negative(node) if signs.count("-") % 2 else node
+    if sign := tokens.mark("+-±∓"):
+        with tokens:
+            return _with_sign(sign, _signed(tokens))
+    return _term(tokens)
 
 
 def _with_sign(sign: str, node: Node) -> Node:
@@ -652,7 +646,9 @@ def _unit_words(tokens: Tokens) -> list[str]:
         token = tokens.next
         if token.kind == "text":
             found += tokens.take().text.split()
-        elif token.text in ("/", "·") and token.kind == "mark" and _names_unit(tokens.ahead(1)):
+        elif token.text in ("/", "·") and (
+            tokens.ahead(1).kind == "text" or tokens.ahead(1).text in lexicon.unit_table()
+        ):
             found += [tokens.take().text, tokens.take().text]
         elif token.text == "^" and found:
             tokens.take()
@@ -664,10 +660,6 @@ def _unit_words(tokens: Tokens) -> list[str]:
             return found
 
 
-def _names_unit(token: Token) -> bool:
-    return token.kind == "text" or (token.kind == "symbol" and token.text in lexicon.unit_table())
-
-
 def _compound(tokens: Tokens, first: Quantity) -> Node:
     """5 feet 3 inches as one quantity; 5 cats and 3 dogs are two."""
     start, joined = tokens.at, tokens.next.text == "and"
@@ -676,10 +668,10 @@ def _compound(tokens: Tokens, first: Quantity) -> Node:
         return first
     tokens.at += joined
     second = _term(tokens)
-    same = isinstance(second, Quantity) and second.kind == first.kind
-    if isinstance(second, Quantity) and same and second.factor < first.factor:
-        smaller = Product((second.value, Number(second.factor / first.factor)))
-        return Quantity(Sum((first.value, smaller)), first.kind, first.factor)
+    match second:
+        case Quantity(value, first.kind, factor) if factor < first.factor:
+            smaller = Product((value, Number(factor / first.factor)))
+            return replace(first, value=Sum((first.value, smaller)))
     if not joined:
         raise UnreadableError("a number that follows without an operator")
     tokens.at = start
@@ -742,24 +734,7 @@ def _suffixed(tokens: Tokens, node: Node, sign: str) -> Node:
         return Call("doublefactorial" if doubled else "factorial", (node,))
     if sign == "'":
         raise UnreadableError("a prime")
-    if sign == "°":
-        return _degrees(tokens, node)
     return Quantity(node, *lexicon.unit_table()[sign])
-
-
-_PARTS_OF_DEGREE = {Fraction(1, 60): ("'",), Fraction(1, 3600): ("'", "")}
-"""Minutes and seconds with the signs after them; `"` is read as a space."""
-
-
-def _degrees(tokens: Tokens, node: Node) -> Node:
-    terms = [node]
-    for size, signs in _PARTS_OF_DEGREE.items():
-        if tokens.next.kind != "number" or tokens.ahead(1).text not in signs:
-            break
-        terms.append(Product((tokens.number(), Number(size))))
-        while tokens.mark("'"):
-            pass
-    return Quantity(summed(terms), *lexicon.unit_table()["°"])
 
 
 def _argument(tokens: Tokens) -> Node:
@@ -883,8 +858,7 @@ def _item(tokens: Tokens, opening: str) -> Node:
     braced, start = opening == "{" and tokens.next.text == "{", tokens.at
     item = _clause(tokens)
     if braced and tokens.closing(start) == tokens.at - 1 and tokens.next.text in (",", "}"):
-        listed = isinstance(item, Sequence) and not item.opening
-        items = item.items if listed and isinstance(item, Sequence) else (item,)
+        items = item.items if isinstance(item, Sequence) and not item.opening else (item,)
         whole = tokens.next.text == "}" and tokens.all[start - 1].text == "{"
         return item if whole else Sequence(items, "⦃", "⦄")
     return item
@@ -1009,22 +983,10 @@ def _function(tokens: Tokens, name: str) -> Node:
     base, power = None, None
     while sign := tokens.mark("_^"):
         if sign == "_":
-            base = _base_of_logarithm(tokens)
+            base = _half(tokens)
         else:
             power = _argument(tokens)
     return _applied(name, _applied_to(tokens), base, power)
-
-
-_ARGUMENT_STARTS = ("(", "{", r"\frac", "√", "[")
-
-
-def _base_of_logarithm(tokens: Tokens) -> Node:
-    r"""A subscript: one digit where the others are the argument, as in \log_23."""
-    if tokens.next.kind != "number":
-        return _argument(tokens)
-    following = tokens.ahead(1)
-    applies = following.text in _ARGUMENT_STARTS or following.kind in ("number", "symbol")
-    return tokens.number() if applies or len(tokens.next.text) == 1 else tokens.digit()
 
 
 def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
@@ -1224,20 +1186,18 @@ def _environment(tokens: Tokens, *, braced: bool = False) -> Node:
 
 def _rows(tokens: Tokens) -> list[list[Tokens]]:
     rows: list[list[list[Token]]] = [[[]]]
-    depth = 0
-    while depth or tokens.next.kind != "end":
+    depth = 1
+    while depth:
         token = tokens.take()
         if not token.text:
             raise UnreadableError("an environment without an end")
         depth += (token.kind == "begin") - (token.kind == "end")
-        if depth or token.kind != "mark" or token.text not in ("&", _END_OF_ROW):
-            rows[-1][-1].append(token)
-            continue
-        if token.text == "&":
+        if depth == 1 and token.text == "&":
             rows[-1].append([])
-        else:
+        elif depth == 1 and token.text == _END_OF_ROW:
             rows.append([[]])
-    tokens.take()
+        elif depth:
+            rows[-1][-1].append(token)
     return [[Tokens(cell, tokens.level + 1) for cell in row] for row in rows if any(row)]
 
 
