@@ -218,7 +218,11 @@ def _base(found: Found) -> str | None:
 
 def _chosen(found: Found) -> str | None:
     r"""C_{10}^3 as \binom; C_1^2 is the square of a constant."""
-    return r"\binom{\1}{\2}" if int(found[1]) > int(found[2]) else None
+    of, size = found[1], found[2]
+    whole = of.isdecimal(), size.isdecimal()
+    if not of or not size or (any(whole) and not all(whole)):
+        return None
+    return r"\binom{\1}{\2}" if not all(whole) or int(of) > int(size) else None
 
 
 def _taken(found: Found) -> str | None:

@@ -44,8 +44,8 @@ _CONDITIONS = frozenset(("for", "case", "cases"))
 _CLASSES: Final = lexicon.listed(lexicon.WORDS["classes"])
 _BRACKETED = r"(?:\([^()]*\)|\[[^\[\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})"
 _NAMED_VALUE = pattern(
-    rf"(?:COMMAND|WORD|[|‖#]|{_BRACKETED}|(?:m|LETTER(?=[_(\[]))(?!=))"
-    rf"(?:{_BRACKETED}|[^=≠<>≤≥≈≡∈+,;()\[\]{{}}±-])*(?==)"
+    rf"(?:START|(?<=[,;]))(?:COMMAND|WORD|[|‖#]|{_BRACKETED}|(?:m|π(?=_)|LETTER(?=[_(\[]))(?![=≅]))"
+    rf"(?:{_BRACKETED}|[^=≠<>≤≥≈≡≅∈+,;()\[\]{{}}±-])*(?=[=≅])"
 )
 """A term before an equals sign: what names a value even if nobody can work it out."""
 _BRACKETS = frozenset("(){}[]")
@@ -212,20 +212,24 @@ def _read_answer(text: str) -> ParsedAnswer:
 
 
 def _tree(tokens: list[Token]) -> Node:
-    """The tree; what can't be read before the equals sign is a name, as in `\\dim\\ker T = 1`."""
+    """The tree; what can't be read before an equals sign is a name, as in `\\dim\\ker T = 1`."""
     try:
         return read_tokens(tokens)
     except UnreadableError:
-        named = _NAMED_VALUE.match(codes(tokens))
-        end = named.end() if named else 0
-        words = said(tokens[:end])
-        if not words or lexicon.takes_back(words) or any(map(lexicon.refuses, words.split())):
+        renamed, done = [], 0
+        for named in _NAMED_VALUE.finditer(codes(tokens)):
+            head, *rest = tokens[named.start() : named.end()]
+            words = said([head, *rest])
+            if lexicon.takes_back(words) or any(map(lexicon.refuses, words.split())):
+                raise
+            inside = "".join(part.text for part in rest if part.text not in _BRACKETS)
+            of = [Token("mark", "("), Token("text", inside), Token("mark", ")")] if inside else []
+            equals = Token("mark", "=")
+            renamed += [*tokens[done : named.start()], Token("text", head.text.lstrip("\\")), *of]
+            renamed, done = [*renamed, equals], named.end() + 1
+        if not done:
             raise
-        head, *rest = tokens[:end]
-        inside = "".join(part.text for part in rest if part.text not in _BRACKETS)
-        of = [Token("mark", "("), Token("text", inside), Token("mark", ")")] if inside else []
-        name = Token("text", head.text.lstrip("\\"))
-        return read_tokens([name, *of, *tokens[end:]])
+        return read_tokens([*renamed, *tokens[done:]])
 
 
 def _only_words(tokens: list[Token]) -> bool:

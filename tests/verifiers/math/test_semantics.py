@@ -77,6 +77,11 @@ labels and steps:
   3.5\text{ kg of rice} ~ 3.5\text{ kg}
 groups:
   \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
+  \operatorname{Gal}(L/\mathbb{Q})\cong S_4 ~ S_4 ;; \pi_1(Y)\cong\mathbb{Z}/3\mathbb{Z} ~ \mathbb{Z}_3
+chains of names:
+  (u,v,w)=(2,2,2) ~ u=v=w=2 ;; \operatorname{rank}M=2,\operatorname{nullity}M=1 ~
+    \text{rank}(M)=2,\ \text{nullity}(M)=1
+  m=3^k,\ k\in\mathbb{N} ~ m=3^k,\ k\ge1 ;; C_{2m}^m ~ \binom{2m}{m}
 terms in bounds:
   \frac ab\in[1,3) ~ 1\le\frac ab<3 ;; v+u\in(2,5) ~ 2<u+v<5
 lines and pairs:
@@ -568,6 +573,8 @@ labels and steps:
 mixed:
   \$8\frac14 ~ \$8.75 ;; 2\text{ R }17 ~ 17\text{ R }2 ;; 17 ~ 17\text{ R }2 ;; ①② ~ ①③
   7\text{ (eight)} ~ 7 ;; \text{after }1969 ~ 1969 ;; \text{12:30 a.m.} ~ 12:30
+chains of names:
+  u=v=2 ~ u=v=w=2 ;; u=v=2 ~ u=2 ;; m=3^k,\ k\ge2 ~ m=3^k,\ k\in\mathbb{N} ;; C_m^2 ~ \binom m2
 groups:
   \mathbb{Z}_2\times\mathbb{Z}_2 ~ \mathbb{Z}_4 ;; \mathbb{Z}_2 ~ \mathbb{Z}
 terms in bounds:

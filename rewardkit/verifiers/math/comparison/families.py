@@ -493,7 +493,10 @@ def _renamed(mine: Family, theirs: Family) -> MathComparison:
     """Compare by the letters alone, one parameter also shifted and with either sign."""
     if len(mine.ranges) != len(theirs.ranges) or len(mine.points) + len(theirs.points) > 2:
         return _OTHER
-    first, runs = next(iter(mine.ranges.values())), list(theirs.ranges.values())
+    runs = list(theirs.ranges.values())
+    if len(runs) == 1 and runs[0].low in (0, 1) and next(iter(mine.ranges.values())).natural:
+        mine = replace(mine, ranges=dict.fromkeys(mine.ranges, runs[0]))  # ℕ from 0 or from 1 on
+    first = next(iter(mine.ranges.values()))
     shifts = range(-MOST_SHIFT, MOST_SHIFT + 1)
     if len(runs) > 1 or runs[0].low is not None or runs[0].natural:
         shifts = range(1)

@@ -69,7 +69,8 @@ def definition(node: Node | None) -> tuple[Node, Node] | None:
         return None
     sides = [side for side in node.sides if side is not None]
     formula = node.operators == ("≈",) and symbols(sides[-1])  # whose rounding doesn't matter
-    if not {*node.operators} <= {"=", "≡"} and not formula:
+    group = node.operators == ("≅",) and "△" not in "".join(symbols(node))
+    if not {*node.operators} <= {"=", "≡"} and not formula and not group:
         return None
     unknown = any(name.endswith("()") for side in sides for name in calls(side))
     if not unknown and not any(map(_free, sides)) and not any(map(names_value, sides)):

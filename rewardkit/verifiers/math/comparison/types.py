@@ -245,10 +245,10 @@ def _each_named(node: Node, other: Node) -> Node:
     """x = 1, y = 2 for (x, y) = (1, 2), beside named values; x = 0, y = 0 for x = y = 0."""
     match node:
         case Relation((Sequence(names, "("), Sequence(values, "(")), ("=",)):
-            if len(names) == len(values) and assigned(other):
+            if len(names) == len(values) and (assigned(other) or len(_each(other)) > 1):
                 pairs = zip(names, values, strict=True)
                 return Sequence(tuple(Relation(pair, ("=",)) for pair in pairs))
-        case Relation() if isinstance(other, Sequence):
+        case Relation() if isinstance(other, Sequence | Relation):
             each = _each(node)
             return Sequence(each) if len(each) > 1 else node
         case Sequence(items, "") if isinstance(other, Sequence) and len(items) > 1:
