@@ -489,14 +489,20 @@ def _affine_sets(mine: Family, theirs: Family) -> MathComparison | None:
     return _SAME
 
 
+def _from_start(family: Family, other: Family) -> Family:
+    """The family with ℕ from 0 or from 1 on, where the other side says from which."""
+    starts = [run for run in other.ranges.values() if run.low in (0, 1) and run.high is None]
+    natural = all(run.natural for run in family.ranges.values())
+    fits = natural and len(starts) == len(other.ranges) == 1
+    return replace(family, ranges=dict.fromkeys(family.ranges, starts[0])) if fits else family
+
+
 def _renamed(mine: Family, theirs: Family) -> MathComparison:
     """Compare by the letters alone, one parameter also shifted and with either sign."""
     if len(mine.ranges) != len(theirs.ranges) or len(mine.points) + len(theirs.points) > 2:
         return _OTHER
-    runs = list(theirs.ranges.values())
-    if len(runs) == 1 and runs[0].low in (0, 1) and next(iter(mine.ranges.values())).natural:
-        mine = replace(mine, ranges=dict.fromkeys(mine.ranges, runs[0]))  # ℕ from 0 or from 1 on
-    first = next(iter(mine.ranges.values()))
+    mine, theirs = _from_start(mine, theirs), _from_start(theirs, mine)
+    first, runs = next(iter(mine.ranges.values())), list(theirs.ranges.values())
     shifts = range(-MOST_SHIFT, MOST_SHIFT + 1)
     if len(runs) > 1 or runs[0].low is not None or runs[0].natural:
         shifts = range(1)
