@@ -77,7 +77,8 @@ labels and steps:
   3.5\text{ kg of rice} ~ 3.5\text{ kg}
 groups:
   \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
-  \operatorname{Gal}(L/\mathbb{Q})\cong S_4 ~ S_4 ;; \pi_1(Y)\cong\mathbb{Z}/3\mathbb{Z} ~ \mathbb{Z}_3
+  \operatorname{Gal}(L/\mathbb{Q})\cong S_4 ~ S_4
+  \pi_1(Y)\cong\mathbb{Z}/3\mathbb{Z} ~ \mathbb{Z}_3
 chains of names:
   (u,v,w)=(2,2,2) ~ u=v=w=2 ;; \operatorname{rank}M=2,\operatorname{nullity}M=1 ~
     \text{rank}(M)=2,\ \text{nullity}(M)=1
