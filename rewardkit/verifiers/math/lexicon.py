@@ -174,7 +174,7 @@ def unit_table() -> dict[str, Unit]:
         prefix + name: (dimensions, size * Fraction(10) ** power)
         for name, (dimensions, size) in _units(WORDS["units_with_prefixes"])
         for prefixes, power in _PREFIXES.items()
-        for prefix in _prefixes_of(name, prefixes.split(","))
+        for prefix in prefixes.split(",")[slice(-1) if _is_symbol(name) else slice(-1, None)]
     }
     return (
         prefixed
@@ -184,10 +184,8 @@ def unit_table() -> dict[str, Unit]:
     )
 
 
-def _prefixes_of(name: str, prefixes: list[str]) -> list[str]:
-    """The symbols of a prefix for a symbol, its name for a word."""
-    symbol = len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
-    return prefixes[:-1] if symbol else prefixes[-1:]
+def _is_symbol(name: str) -> bool:
+    return len(name) <= 2 or name in ("mol", "bar", "cal", "bit")
 
 
 def currency(words: str) -> Unit | None:

@@ -401,20 +401,16 @@ def _named(tokens: Tokens) -> bool:
 
 def _function_named(tokens: Tokens) -> Node | None:
     """What is defined in `u(x,t) = …` or `P(X=1) = …`; None where nothing is."""
-    bracket = 1
-    if [tokens.ahead(place).text for place in range(1, 6)] == ["^", "{", "-", "1", "}"]:
-        bracket += 5
-    while tokens.ahead(bracket).text in ("_", "'") and bracket < 4:
-        subscript = tokens.ahead(bracket).text == "_"
-        bracket = tokens.closing(tokens.at + bracket + subscript) + 1 - tokens.at
-    if tokens.next.kind != "symbol" or tokens.ahead(bracket).text not in ("(", "["):
+    start, letter = tokens.at, tokens.next.text
+    if tokens.next.kind != "symbol":
         return None
-    end = tokens.closing(tokens.at + bracket)
-    if end < 0 or tokens.ahead(end + 1 - tokens.at).text not in ("=", "≈", "≡"):
+    name = _name(tokens)
+    if [tokens.ahead(place).text for place in range(5)] == ["^", "{", "-", "1", "}"]:
+        tokens.at, name = tokens.at + 5, f"{name}^-1"
+    closing = tokens.closing(tokens.at) if tokens.next.text in ("(", "[") else -1
+    inside, tokens.at = tokens.all[tokens.at : closing + 1], start
+    if closing < 0 or tokens.ahead(closing + 1 - start).text not in ("=", "≈", "≡"):
         return None
-    written = (token.text for token in tokens.all[tokens.at : tokens.at + bracket])
-    name = "".join(part for part in written if part not in "{}")
-    inside = tokens.all[tokens.at + bracket : end + 1]
     try:
         arguments = _arguments(Tokens(inside[:], tokens.level))
     except UnreadableError:
@@ -423,9 +419,9 @@ def _function_named(tokens: Tokens) -> Node | None:
         isinstance(part, Symbol | Text | SetOperation) or rational(part) is not None
         for part in arguments
     )
-    if tokens.next.text not in FUNCTION_NAMES and (not plain or tokens.next.text == "C"):
+    if letter not in FUNCTION_NAMES and (not plain or letter == "C"):
         return None
-    tokens.at = end + 1
+    tokens.at = closing + 1
     return Call(f"{name}()", arguments)
 
 
@@ -784,25 +780,30 @@ FUNCTION_NAMES = frozenset(("zeta", "Gamma", *"fghFGHPE"))
 """Letters that mostly are functions before brackets."""
 
 
-def _symbol(tokens: Tokens) -> Node:
+def _name(tokens: Tokens) -> str:
+    """A letter with its subscript and its primes."""
     name = tokens.take().text
     if tokens.mark("_"):
         name = f"{name}_{tokens.subscript()}"
-    primes = 0
     while tokens.mark("'"):
-        primes += 1
-    if name in ("e", "i") and not primes:
+        name += "'"
+    return name
+
+
+def _symbol(tokens: Tokens) -> Node:
+    name = _name(tokens)
+    if name in ("e", "i"):
         return Constant(name)
     if tokens.next.text == "(" and not tokens.next.spaced:
-        if name in FUNCTION_NAMES and name != "E":
-            return Call(name + "'" * primes + "()", _arguments(tokens))
+        if name.rstrip("'") in FUNCTION_NAMES and name != "E":
+            return Call(f"{name}()", _arguments(tokens))
         if name == "C":  # before other brackets than those of C(n, k) a factor
             arguments = _arguments(tokens)
             pair = len(arguments) == 2
             return Call("binomial", arguments) if pair else Product((Symbol("C"), *arguments))
         if arguments := _arguments_of_letter(tokens):
             return Call(f"{name}()", arguments)
-    return Symbol(name + "'" * primes)
+    return Symbol(name)
 
 
 def _arguments_of_letter(tokens: Tokens) -> tuple[Node, ...]:
@@ -977,6 +978,11 @@ def _root(tokens: Tokens) -> Node:
     return Power(_argument(tokens), exponent)
 
 
+_FOLDED = ("gcd", "lcm", "max", "min")
+ARITIES = {"log": range(1, 3), "mod": range(2, 3), **dict.fromkeys(_FOLDED, range(1, 50))}
+"""How many arguments functions of other than one take."""
+
+
 def _function(tokens: Tokens, name: str) -> Node:
     if name == "sqrt":
         return _root(tokens)
@@ -986,7 +992,19 @@ def _function(tokens: Tokens, name: str) -> Node:
             base = _half(tokens)
         else:
             power = _argument(tokens)
-    return _applied(name, _applied_to(tokens), base, power)
+    arguments = _applied_to(tokens)
+    if name == "cis":
+        return Sum((Call("cos", arguments), Product((_I, Call("sin", arguments)))))
+    if base is not None:
+        arguments = (*arguments, base)
+    if len(arguments) not in ARITIES.get(name, range(1, 2)):
+        raise UnreadableError(f"{len(arguments)} arguments of {name}")
+    if isinstance(power, Number) and power.value == -1:
+        return Call(f"arc{name}", arguments)
+    call: Node = Call(name, arguments)
+    if name in _FOLDED and len(arguments) > 1:
+        call = reduce(lambda first, other: Call(name, (first, other)), arguments)
+    return call if power is None else Power(call, power)
 
 
 def _applied_to(tokens: Tokens) -> tuple[Node, ...]:
@@ -1007,28 +1025,6 @@ def _arguments(tokens: Tokens) -> tuple[Node, ...]:
     if isinstance(inner, Sequence) and inner.opening in ("(", "[", "⦃"):
         return inner.items
     return (inner,)
-
-
-_SEVERAL = range(1, 50)
-_FOLDED = ("gcd", "lcm", "max", "min")
-ARITIES = {"log": range(1, 3), "mod": range(2, 3), **dict.fromkeys(_FOLDED, _SEVERAL)}
-"""How many arguments functions of other than one take."""
-
-
-def _applied(name: str, arguments: tuple[Node, ...], base: Node | None, power: Node | None) -> Node:
-    if name == "cis":
-        sine = Product((_I, Call("sin", arguments)))
-        return Sum((Call("cos", arguments), sine))
-    if base is not None:
-        arguments = (*arguments, base)
-    if len(arguments) not in ARITIES.get(name, range(1, 2)):
-        raise UnreadableError(f"{len(arguments)} arguments of {name}")
-    if isinstance(power, Number) and power.value == -1:
-        return Call(f"arc{name}", arguments)
-    call: Node = Call(name, arguments)
-    if name in _FOLDED and len(arguments) > 1:
-        call = reduce(lambda first, other: Call(name, (first, other)), arguments)
-    return call if power is None else Power(call, power)
 
 
 _I, _INDEX = Constant("i"), Symbol("index 0")
