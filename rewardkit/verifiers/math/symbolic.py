@@ -69,8 +69,12 @@ def _expression(node: Node) -> Any:
     import sympy
 
     match node:
-        case tree.Number() | tree.Symbol() | tree.Constant():
-            return _leaf(node)
+        case tree.Number(value, _):
+            return sympy.Rational(value.numerator, value.denominator)
+        case tree.Symbol(name):
+            return sympy.Symbol(name)
+        case tree.Constant(name):
+            return {"π": sympy.pi, "e": sympy.E, "i": sympy.I, "∞": sympy.oo}[name]
         case tree.Sum(terms):
             return sympy.Add(*map(_expression, terms))
         case tree.Product(factors):
@@ -82,19 +86,9 @@ def _expression(node: Node) -> Any:
             return sympy.Pow(*powers)
         case tree.Call(name, arguments):
             return _applied(name, [_expression(argument) for argument in arguments])
-        case tree.Quantity(value, (("angle", 1),), _):
-            return _expression(value) * sympy.pi / 180
+        case tree.Quantity(angle, (("angle", 1),), _):
+            return _expression(angle) * sympy.pi / 180
     raise NotImplementedError(type(node).__name__)
-
-
-def _leaf(node: tree.Number | tree.Symbol | tree.Constant) -> Any:
-    import sympy
-
-    if isinstance(node, tree.Number):
-        return sympy.Rational(node.value.numerator, node.value.denominator)
-    if isinstance(node, tree.Symbol):
-        return sympy.Symbol(node.name)
-    return {"π": sympy.pi, "e": sympy.E, "i": sympy.I, "∞": sympy.oo}[node.name]
 
 
 def _applied(name: str, arguments: list[Any]) -> Any:

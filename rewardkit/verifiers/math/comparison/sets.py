@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cmp_to_key, reduce
-from itertools import groupby, zip_longest
+from itertools import groupby, product, zip_longest
 from operator import and_, itemgetter, or_
 
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.comparison import matrices
 from rewardkit.verifiers.math.comparison.values import (
-    DIFFERENT,
     Compare,
     Policy,
     all_equal,
@@ -248,10 +247,6 @@ def complement(found: Region) -> Region:
 _ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
 
 
-Place = Region | tree.Node
-"""Where a piece holds; the condition as it is written if it isn't a set of numbers."""
-
-
 def is_piecewise(node: tree.Node) -> bool:
     """Whether it consists of values with conditions."""
     return isinstance(node, tree.Call) and node.name == "cases"
@@ -264,27 +259,17 @@ def same_pieces(
 
     An expression such as |x| is one piece for all numbers.
     """
-    mine, theirs = _pieces(answer), _pieces(reference)
-    places = [[place for _, place in side if isinstance(place, Region)] for side in (mine, theirs)]
-    if [len(side) for side in places] != [len(mine), len(theirs)]:
-        return same_in_any_order(
-            mine,
-            theirs,
-            lambda first, two: (
-                compare(first[0], two[0], policy) if first[1] == two[1] else DIFFERENT
-            ),
-            "pieces",
-        )
     try:
-        if not same_region(*map(union, places)):
+        mine, theirs = _pieces(answer), _pieces(reference)
+        if not same_region(*(union([place for _, place in side]) for side in (mine, theirs))):
             return MathComparison(False, "pieces for different numbers")
         shared = [
             (first, two, intersection([here, there]))
-            for (first, _), here in zip(mine, places[0], strict=True)
-            for (two, _), there in zip(theirs, places[1], strict=True)
+            for (first, here), (two, there) in product(mine, theirs)
         ]
-    except NoRegionError:
-        return DIFFERENT
+    except NoRegionError:  # n/2 for even n
+        rows = tree.children(answer), tree.children(reference)
+        return same_in_any_order(*rows, lambda row, other: compare(row, other, policy), "pieces")
     return all_equal(
         [
             same_value(*(tree.substituted(side, {x: value}) for side in (first, two)))
@@ -319,29 +304,18 @@ def _values_between(x: tree.Symbol, low: Cut | None, high: Cut | None) -> list[t
     ]
 
 
-def _pieces(node: tree.Node) -> list[tuple[tree.Node, Place]]:
+def _pieces(node: tree.Node) -> list[tuple[tree.Node, Region]]:
     """Values and where they hold, `otherwise` as what the other conditions leave."""
     if not is_piecewise(node):
         return [(node, ALL)]
     rows = [row.items for row in tree.children(node) if isinstance(row, tree.Sequence)]
-    conditions = [_region_or_node(condition) for _, condition in rows if not _is_rest(condition)]
-    regions = [place for place in conditions if isinstance(place, Region)]
-    rest = complement(union(regions)) if len(regions) == len(conditions) else None
-    return [
-        (value, rest or condition if _is_rest(condition) else _region_or_node(condition))
-        for value, condition in rows
-    ]
+    places = [None if _is_rest(condition) else region(condition) for _, condition in rows]
+    rest = complement(union([place for place in places if place]))
+    return [(value, place or rest) for (value, _), place in zip(rows, places, strict=True)]
 
 
 def _is_rest(condition: tree.Node) -> bool:
     return isinstance(condition, tree.Text) and condition.words in _ELSEWHERE
-
-
-def _region_or_node(node: tree.Node) -> Place:
-    try:
-        return region(node)
-    except NoRegionError:
-        return node
 
 
 MOST_LETTERS = 10

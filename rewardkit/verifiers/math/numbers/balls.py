@@ -118,19 +118,6 @@ class RealEvaluator:
                 return self._power(base, exponent)
             case tree.Call(name, arguments):
                 return self._call(name, arguments)
-        return self._measured(node)
-
-    def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
-        if isinstance(node, tree.Constant):
-            return self.constant(node.name)
-        if isinstance(node, tree.Number):
-            return self.number(node.value)
-        if "_" in node.name and node.name not in self.point:  # x_3 of a sum over x_k
-            return self._drawn(node.name)
-        return self.number(self.point[node.name])
-
-    def _measured(self, node: Node) -> Ball:
-        match node:
             case tree.Ratio((first, second)):
                 return self(first) * self.power(self(second), -1)
             case tree.Quantity(value, (("angle", 1),), _):
@@ -140,6 +127,15 @@ class RealEvaluator:
             case tree.Quantity(value, (("share", 1),), _):
                 return self(value) / 100
         raise UndefinedError(type(node).__name__)
+
+    def _leaf(self, node: tree.Number | tree.Symbol | tree.Constant) -> Ball:
+        if isinstance(node, tree.Constant):
+            return self.constant(node.name)
+        if isinstance(node, tree.Number):
+            return self.number(node.value)
+        if "_" in node.name and node.name not in self.point:  # x_3 of a sum over x_k
+            return self._drawn(node.name)
+        return self.number(self.point[node.name])
 
     def constant(self, name: str) -> Ball:
         """π or e."""
