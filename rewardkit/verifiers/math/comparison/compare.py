@@ -199,7 +199,7 @@ def _times(answer: tree.Node, reference: tree.Node, policy: Policy) -> MathCompa
 def _as_ratio(node: tree.Node) -> tree.Node:
     if not isinstance(node, tree.Clock):
         return node
-    if node.stated:
+    if node.stated or node.minute < 10:
         return tree.Text(f"{node.hour}:{node.minute}")
     return tree.Ratio((tree.Number(Fraction(node.hour)), tree.Number(Fraction(node.minute))))
 
