@@ -575,7 +575,8 @@ mixed:
   \$8\frac14 ~ \$8.75 ;; 2\text{ R }17 ~ 17\text{ R }2 ;; 17 ~ 17\text{ R }2 ;; ①② ~ ①③
   7\text{ (eight)} ~ 7 ;; \text{after }1969 ~ 1969 ;; \text{12:30 a.m.} ~ 12:30
 chains of names:
-  h(v)=4 ~ v=4 ;; 3:5 ~ 3:05 ;; u=v=2 ~ u=v=w=2 ;; u=v=2 ~ u=2 ;; m=3^k,\ k\ge2 ~ m=3^k,\ k\in\mathbb{N} ;; C_m^2 ~ \binom m2
+  h(v)=4 ~ v=4 ;; 3:5 ~ 3:05 ;; u=v=2 ~ u=v=w=2 ;; u=v=2 ~ u=2
+  m=3^k,\ k\ge2 ~ m=3^k,\ k\in\mathbb{N} ;; C_m^2 ~ \binom m2
 groups:
   \mathbb{Z}_2\times\mathbb{Z}_2 ~ \mathbb{Z}_4 ;; \mathbb{Z}_2 ~ \mathbb{Z}
 terms in bounds:
