@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
@@ -333,17 +333,13 @@ def line(gap: tree.Node, name: str) -> tuple[tree.Node, tree.Node] | None:
 
 def dependent(points: list[Point], variables: frozenset[str] = frozenset()) -> bool | None:
     """Whether one point is a combination of the others: no determinant of their values is not 0."""
-    for table in _tables(points, variables):
-        if not (same := same_value(tree.Call("det", (table,)), tree.ZERO).equal):
-            return same
-    return True
-
-
-def _tables(points: list[Point], variables: frozenset[str]) -> Iterator[tree.Matrix]:
     choose = combinations_with_replacement if variables else combinations
     for places in islice(choose(range(len(points[0])), len(points)), MOST_DETERMINANTS):
         rows = []
         for copy, place in enumerate(places):
             new: Parts = {tree.Symbol(name): tree.Symbol(f"{name} {copy}") for name in variables}
             rows.append(with_parts(tuple(point[place] for point in points), new))
-        yield tree.Matrix(tuple(rows))
+        table = tree.Call("det", (tree.Matrix(tuple(rows)),))
+        if not (same := same_value(table, tree.ZERO).equal):
+            return same
+    return True

@@ -244,7 +244,7 @@ def complement(found: Region) -> Region:
     return replace(found, first=not found.first)
 
 
-_ELSEWHERE = frozenset(("otherwise", "else", "elsewhere", "in all other cases"))
+_ELSEWHERE = frozenset(map(tree.Text, ("otherwise", "else", "elsewhere", "in all other cases")))
 
 
 def is_piecewise(node: tree.Node) -> bool:
@@ -309,13 +309,9 @@ def _pieces(node: tree.Node) -> list[tuple[tree.Node, Region]]:
     if not is_piecewise(node):
         return [(node, ALL)]
     rows = [row.items for row in tree.children(node) if isinstance(row, tree.Sequence)]
-    places = [None if _is_rest(condition) else region(condition) for _, condition in rows]
+    places = [None if condition in _ELSEWHERE else region(condition) for _, condition in rows]
     rest = complement(union([place for place in places if place]))
     return [(value, place or rest) for (value, _), place in zip(rows, places, strict=True)]
-
-
-def _is_rest(condition: tree.Node) -> bool:
-    return isinstance(condition, tree.Text) and condition.words in _ELSEWHERE
 
 
 MOST_LETTERS = 10

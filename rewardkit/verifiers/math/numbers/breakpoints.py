@@ -6,11 +6,10 @@ places are computed from the trees, and both are compared between them and beyon
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -124,45 +123,39 @@ BASES = 3
 """Random points from which each variable moves alone past its breakpoints."""
 
 
-@dataclass
 class SamplePoints:
-    """Points for the variables `names`, the same for the same `seed`.
+    """Points for the variables of two expressions, the same for either order of the two.
 
-    `whole`: those that stand for whole numbers. `pieces`: the formulas change from place to place.
-    `constants`: the sizes of the numbers in the formulas.
+    `parts` are their nodes, `whole` those of their variables that stand for whole numbers.
     """
 
-    names: Sequence[str]
-    seed: str
-    _: KW_ONLY
-    whole: frozenset[str]
-    pieces: bool
-    constants: Sequence[int] = ()
-
-    def __post_init__(self) -> None:
-        digest = hashlib.blake2b(self.seed.encode(errors="replace")).digest()
-        self.generator = random.Random(int.from_bytes(digest))
+    def __init__(
+        self, sides: tuple[Node, Node], names: list[str], parts: list[Node], whole: frozenset[str]
+    ) -> None:
+        self.names, self.whole = names, whole
+        self.changes = changes(parts)
+        self.constants = [int(abs(part.value)) for part in parts if isinstance(part, tree.Number)]
+        self.generator = random.Random(repr(sorted(map(repr, sides))).encode(errors="replace"))
 
     def draw(self, count: int) -> Iterator[Point]:
         """Random points."""
         for index in range(count):
             yield {name: self._coordinate(name, index) for name in self.names}
 
-    def between(self, changes: Sequence[Change]) -> Iterator[Point]:
+    def between(self) -> Iterator[Point]:
         """Points between the breakpoints of each variable, beyond them, and where floors jump.
 
         Whole numbers also beyond all constants: n - 1, …, n - 50 have no zeros there.
         """
-        for beyond in (max(self.constants), sum(self.constants)) if self.constants else ():
-            for point in self.draw(int(bool(self.whole))):
-                yield {**point, **{name: point[name] + beyond for name in self.whole}}
-        bases = 1 if len(self.names) == 1 else BASES
-        for base in itertools.islice(self.draw(bases), bases):
+        for beyond in (max, sum) if self.whole and self.constants else ():
+            for point in self.draw(1):
+                yield {n: x + beyond(self.constants) * (n in self.whole) for n, x in point.items()}
+        for base in self.draw(1 if len(self.names) == 1 else BASES):
             for name in self.names:
-                found = [(x, change) for change in changes for x in breakpoints(change, name, base)]
+                found = [(x, way) for way in self.changes for x in breakpoints(way, name, base)]
                 nearest = sorted(sorted({place for place, _ in found}, key=abs)[:MOST_PLACES])
                 whole = name in self.whole
-                jumps = [x for x, change in found if change.levels == _STEP_LEVELS and not whole]
+                jumps = [x for x, way in found if way.levels == _STEP_LEVELS and not whole]
                 for value in (*jumps, *self._values(nearest, whole=whole)):
                     yield {**base, name: value}
 
@@ -188,6 +181,6 @@ class SamplePoints:
         drawn = self.generator.getrandbits(32)
         if name in self.whole:
             return Fraction(2 + drawn % 29)
-        alone = self.pieces and index % 2
+        alone = self.changes and index % 2
         scale, shift = self.generator.choice(_TURNS) if alone else _TURNS[index % len(_TURNS)]
         return Fraction(scale * (drawn | 1) + shift * 2**31, 2**32)

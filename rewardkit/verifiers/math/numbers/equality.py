@@ -15,7 +15,7 @@ from typing import Literal
 from rewardkit.verifiers.math import tree
 from rewardkit.verifiers.math.numbers import balls
 from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, ComplexEvaluator, RealEvaluator
-from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, changes
+from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints
 from rewardkit.verifiers.math.numbers.exact import (
     Point,
     load_flint,
@@ -130,16 +130,8 @@ class _AtPoints:
         self.limits = not calls.isdisjoint(_UNWORKED)
         self.natural_log = _is_natural(parts)
         self.folded = "abs" in calls and calls.isdisjoint(("log", "ln", "lg"))
-        self.changes = changes(parts)
-        self.wanted = (PIECEWISE_POINTS if self.changes else POINTS) if names else 1
-        self.tried = TRIED * self.wanted if names else 1
-        self.points = SamplePoints(
-            names,
-            repr(sorted(map(repr, (first, second)))),
-            whole=whole_numbers(first, second),
-            pieces=bool(self.changes),
-            constants=[int(abs(part.value)) for part in parts if isinstance(part, tree.Number)],
-        )
+        self.points = SamplePoints((first, second), names, parts, whole_numbers(first, second))
+        self.wanted = (PIECEWISE_POINTS if self.points.changes else POINTS) if names else 1
         self.written = _bits(first) + _bits(second)
         self.defined = [False, False]
 
@@ -157,11 +149,9 @@ class _AtPoints:
         Both sides must agree at random points, then between and beyond all breakpoints.
         """
         agreed, certain = 0, False  # at whole numbers both may agree by chance
-        beyond = self.points.between(self.changes)
-        for points, where in (
-            (self.points.draw(self.tried), ""),
-            (beyond, ", beyond a breakpoint"),
-        ):
+        tried = self.points.draw(TRIED * self.wanted if self.names else 1)
+        beyond = self.points.between()
+        for points, where in ((tried, ""), (beyond, ", beyond a breakpoint")):
             for point in points:
                 equal = self._equal_at(evaluator, point)
                 if equal is None or equal is False:

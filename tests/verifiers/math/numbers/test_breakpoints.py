@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from rewardkit.verifiers.math.numbers.breakpoints import Change, SamplePoints, breakpoints, changes
+from rewardkit.verifiers.math.numbers.breakpoints import SamplePoints, breakpoints, changes
 from rewardkit.verifiers.math.parser import read
-from rewardkit.verifiers.math.tree import nodes
+from rewardkit.verifiers.math.tree import nodes, symbols
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,16 @@ def test_breakpoints(expression: str, places: list[int]) -> None:
     assert sorted(found) == pytest.approx(places, abs=1e-3)
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
-    steps = Change(read(r"\frac{x}{100}"), (0, 1, 2))
-    points = SamplePoints(["x"], "seed", whole=frozenset("x" * whole), pieces=True)
-    values = sorted(point["x"] for point in points.between([steps]))
+def points(one: str, other: str, whole: str = "") -> SamplePoints:
+    sides = read(one), read(other)
+    parts = [*nodes(sides[0]), *nodes(sides[1])]
+    return SamplePoints(sides, sorted(symbols(sides[0])), parts, frozenset(whole))
+
+
+@pytest.mark.parametrize("whole", ["", "x"])
+def test_points_lie_on_both_sides_of_every_breakpoint(whole: str) -> None:
+    steps = r"\lfloor\frac{x}{100}\rfloor"
+    values = sorted(point["x"] for point in points(steps, steps, whole).between())
     for place in (100, 200):
         assert any(place - 100 < value < place for value in values)
         assert any(place < value < place + 100 for value in values)
@@ -48,14 +53,10 @@ def test_points_lie_on_both_sides_of_every_breakpoint(whole: bool) -> None:
 
 
 def test_a_point_lies_beyond_each_end_of_the_breakpoints() -> None:
-    points = SamplePoints(["x"], "seed", whole=frozenset(), pieces=True)
-    values = sorted(point["x"] for point in points.between([Change(read("x"), (1, 2))]))
+    values = sorted(point["x"] for point in points("|x-1|", "|x-2|").between())
     assert values[0] < 1 < values[1] < 2 < values[2]
 
 
-def test_the_same_seed_gives_the_same_points() -> None:
-    def points(seed: str) -> list[dict[str, Fraction]]:
-        drawn = SamplePoints(["x", "y"], seed, whole=frozenset(), pieces=False).draw(8)
-        return [dict(point) for point in drawn]
-
-    assert points("a") == points("a") != points("b")
+def test_the_same_sides_give_the_same_points_in_either_order() -> None:
+    drawn = [[*points(*sides).draw(8)] for sides in (("x+y", "x-y"), ("x-y", "x+y"), ("x", "x-y"))]
+    assert drawn[0] == drawn[1] != drawn[2]
