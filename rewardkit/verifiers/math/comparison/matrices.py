@@ -137,7 +137,11 @@ def worked_out(node: tree.Node) -> tree.Node:
         case tree.Power(base, tree.Number(exponent)) if (
             has_matrix(base) and exponent.denominator == 1
         ):
-            return _raised(worked_out(base), int(exponent))
+            base = worked_out(base)
+            if not isinstance(base, tree.Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
+                raise NoMatrixError
+            factor: tree.Node = base if exponent > 0 else _inverse(base)
+            return reduce(_multiplied, [factor] * abs(int(exponent)))
         case tree.Call("transpose", (inner,)):
             matrix = worked_out(inner)
             if isinstance(matrix, tree.Matrix):
@@ -145,29 +149,20 @@ def worked_out(node: tree.Node) -> tree.Node:
     return node
 
 
-def _raised(base: tree.Node, exponent: int) -> tree.Node:
-    if not isinstance(base, tree.Matrix) or not 1 <= abs(exponent) <= HIGHEST_POWER:
-        raise NoMatrixError
-    factor: tree.Node = base if exponent > 0 else _inverse(base)
-    return reduce(_multiplied, [factor] * abs(exponent))
-
-
 def _inverse(matrix: tree.Matrix) -> tree.Matrix:
-    size = len(matrix.rows)
+    """By Cramer's rule: each cell has a column replaced by one of the unit matrix."""
     if _shape(matrix) not in ((1, 1), (2, 2), (3, 3)):
         raise NoMatrixError
-    under = tree.reciprocal(tree.Call("det", (matrix,)))
-    places = range(size)
-    return tree.Matrix(
-        tuple(tuple(tree.Product((_cofactor(matrix, j, i), under)) for j in places) for i in places)
-    )
+    under, places = tree.reciprocal(tree.Call("det", (matrix,))), range(len(matrix.rows))
 
+    def cell(place: int, unit: int) -> tree.Node:
+        rows = (
+            (*cells[:place], tree.ONE if row == unit else tree.ZERO, *cells[place + 1 :])
+            for row, cells in enumerate(matrix.rows)
+        )
+        return tree.Product((tree.Call("det", (tree.Matrix(tuple(rows)),)), under))
 
-def _cofactor(matrix: tree.Matrix, row: int, column: int) -> tree.Node:
-    rows = [cells[:column] + cells[column + 1 :] for cells in matrix.rows]
-    del rows[row]
-    minor: tree.Node = tree.Call("det", (tree.Matrix(tuple(rows)),)) if rows else tree.ONE
-    return minor if (row + column) % 2 == 0 else tree.negative(minor)
+    return tree.Matrix(tuple(tuple(cell(place, unit) for unit in places) for place in places))
 
 
 def _added(parts: list[tree.Node]) -> tree.Matrix:
