@@ -14,9 +14,9 @@ from rewardkit.verifiers import reading
 from rewardkit.verifiers.math.tree import UnreadableError
 
 
-def listed(words: str, between: str | None = None) -> frozenset[str]:
+def listed(words: str) -> frozenset[str]:
     """The words of a line."""
-    return frozenset(words.split(between))
+    return frozenset(words.split())
 
 
 def spellings(table: str) -> dict[str, str]:

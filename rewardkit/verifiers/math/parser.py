@@ -967,7 +967,6 @@ def _accented(tokens: Tokens, command: str) -> Node:
 
 
 def _root(tokens: Tokens) -> Node:
-    r"""What follows \sqrt, with its index."""
     index: Node = Number(Fraction(2))
     if tokens.mark("["):
         index = _sum(tokens)
@@ -1031,7 +1030,6 @@ _I, _INDEX = Constant("i"), Symbol("index 0")
 
 
 def _series(tokens: Tokens, name: str) -> Node:
-    r"""What \sum or \prod adds up or multiplies."""
     tokens.expect("_")
     match _argument(tokens):
         case Relation((Symbol() | Constant("i") as index, Node() as low), ("=" | "≥" as sign,)):
@@ -1065,7 +1063,6 @@ def _over_index(body: Node, index: Symbol | Constant) -> tuple[Node, Symbol]:
 
 
 def _integral(tokens: Tokens) -> Node:
-    r"""What follows \int: two bounds, the integrand and dx."""
     if not tokens.mark("_"):
         raise UnreadableError("an integral without bounds")
     low = _argument(tokens)
@@ -1120,7 +1117,6 @@ _SIDES = {"": 0, "+": 1, "-": -1}
 
 
 def _limit(tokens: Tokens) -> Node:
-    r"""What follows \lim: the variable, where it goes, and the expression."""
     tokens.expect("_")
     tokens.expect("{")
     variable = _base(tokens)
@@ -1164,11 +1160,17 @@ _END_OF_ROW = "\\\\"
 def _environment(tokens: Tokens, *, braced: bool = False) -> Node:
     kind = tokens.take().text
     rows = _rows(tokens)
-    if kind.endswith(("aligned", "align", "gathered", "gather", "split")):
+    piecewise = kind.endswith("cases") or (braced and kind == "array")
+    if kind.startswith(("align", "gather", "split")) or (
+        piecewise and all(len(row) == 1 for row in rows)
+    ):  # equations one below the other
         lines = ([token for cell in row for token in cell.all] for row in rows)
         return _system([_whole_listing(Tokens(line, tokens.level + 1)) for line in lines])
-    if kind.endswith("cases") or (braced and kind == "array"):
-        return _cases(rows)
+    if piecewise:
+        if any(len(row) != 2 for row in rows):
+            raise UnreadableError("a piece without a condition")
+        pieces = [(_whole_listing(value), _condition(condition)) for value, condition in rows]
+        return Call("cases", tuple(Sequence(piece, "(", ")") for piece in pieces))
     cells = [[_whole_listing(cell) for cell in row] for row in rows]
     if len({len(row) for row in cells}) != 1:
         raise UnreadableError("a matrix with rows of different lengths")
@@ -1195,16 +1197,6 @@ def _rows(tokens: Tokens) -> list[list[Tokens]]:
         elif depth:
             rows[-1][-1].append(token)
     return [[Tokens(cell, tokens.level + 1) for cell in row] for row in rows if any(row)]
-
-
-def _cases(rows: list[list[Tokens]]) -> Node:
-    """Equations one below the other as a system; values with conditions as pieces."""
-    if all(len(row) == 1 for row in rows):
-        return _system([_whole_listing(row[0]) for row in rows])
-    if any(len(row) != 2 for row in rows):
-        raise UnreadableError("a piece without a condition")
-    pieces = [(_whole_listing(value), _condition(condition)) for value, condition in rows]
-    return Call("cases", tuple(Sequence(piece, "(", ")") for piece in pieces))
 
 
 def _condition(tokens: Tokens) -> Node:

@@ -34,6 +34,7 @@ def rows(table: str) -> list[Row]:
 
 EQUAL = rows(r"""
 terms by name:
+  y'(0)=3 ~ y'(0)=3 ;; 3 ~ y'(0)=3
   \text{Pr}(X)=0.3 ~ P(X)=0.3 ;; 1/3 ~ P(A)=1/3 ;; P(A)=1/3 ~ \frac13
   24 ~ \varphi(84)=24 ;; p(-3)=41 ~ 41 ;; -40 ~ \det(2A)=-40
   \sqrt{\frac{7}{16}} ~ e=\frac{\sqrt7}{4}
@@ -591,6 +592,7 @@ options:
   B) 5 ~ \text{(A) }5 ;; P(A)=1/3,P(B)=1/2 ~ P(A)=1/2,P(B)=1/3 ;; (B) ~ \textbf{(C)}\ 27
   (B) 27 ~ \textbf{(C)}\ 27 ;; C or B ~ \textbf{(C)}\ 27 ;; C ~ (c)27
 terms by name:
+  y'(0) ~ y(0) ;; f'(0)=2 ~ f(0)=2 ;; g''(0)=1 ~ g'(0)=1
   \text{Var}(X)=3 ~ E(X)=3 ;; S_{10}=55 ~ a_{10}=55 ;; P(X>2)=\frac13 ~ P(X<2)=\frac13
   p(3)=41 ~ p(-3)=41 ;; \varphi(83)=24 ~ \varphi(84)=24 ;; \det(3A)=-40 ~ \det(2A)=-40
   \dim\ker S=1 ~ \dim S=1 ;; |P\setminus Q|=9 ~ |Q\setminus P|=9 ;; \sup S=2 ~ \max T=2
