@@ -51,11 +51,8 @@ _NAMED_VALUE = pattern(
 _BRACKETS = frozenset("(){}[]")
 _SYLLABLE = re.compile(r"[^aeiou][aeiou]")
 _ITEM_END = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|[,;]|\band\b|\bor\b)\s*")
-_COMMON: Final = (lexicon.IN_WORDS | lexicon.MONTHS | lexicon.WEEKDAYS) | lexicon.listed(
-    "red blue green black white yellow orange purple pink brown grey gray north south east"
-    " west left right up down circle ellipse line point plane cone sphere cylinder square triangle"
-    " increasing decreasing converges diverges convergent divergent rational irrational prime"
-    " composite positive negative zero real"
+_COMMON: Final = lexicon.listed(
+    " ".join(lexicon.WORDS[table] for table in ("common", "in_words", "months", "weekdays"))
 )
 
 
@@ -252,10 +249,7 @@ _LONGEST_NOTATION = 200
 _NAME_OF_IT = re.compile(r"\A\\?[a-zA-Z]{1,8}=")
 _LIKE_ONE = re.compile(r"\(\s?[0-9]+[\s,)]|\[|\\(?:text|ce)\{|[1-7][spdf]|[0-9]*[A-Z]")
 _CYCLES = re.compile(r"(?:\(\s*[0-9]+(?:[\s,]+[0-9]+)*\s*\)\s*)+")
-_ELEMENTS = lexicon.listed(
-    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br"
-    " Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Nd W Pt Au Hg Pb Bi Ra U"
-)
+_ELEMENTS = lexicon.listed(lexicon.WORDS["elements"])
 _COMPOUND = re.compile(r"(?:[A-Z][a-z]?|[0-9]|[()\[\]])+(?:\^?[0-9]*[-+])?")
 _TYPE = re.compile(r"\\(?:text|ce)(?![a-zA-Z])|[{}_\s]")
 _SHELL = re.compile(

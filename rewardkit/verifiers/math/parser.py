@@ -68,8 +68,10 @@ def read_tokens(rewritten_tokens: list[Token]) -> Node:
     tokens = sort(rewritten_tokens)
     tokens.drop_end()
     tokens.mark(",")
-    if tokens.next.kind == "text" and not _named(tokens):
+    start = tokens.at
+    if tokens.next.kind == "text" and _name_in_words(tokens) is None:
         return _labelled(tokens, tokens.texts())
+    tokens.at = start
     return _whole_listing(tokens)
 
 
@@ -375,12 +377,9 @@ def _clause(tokens: Tokens) -> Node:
 def _first_side(tokens: Tokens) -> Node:
     if tokens.next.kind != "text":
         return _function_named(tokens) or _sets(tokens)
-    if not _named(tokens):
+    if (named := _name_in_words(tokens)) is None:
         raise UnreadableError(f"the word {tokens.next.text!r} in place of a value")
-    words, of = tokens.texts(), ""
-    if tokens.next.text == "(":
-        start, tokens.at = tokens.at, tokens.closing(tokens.at) + 1
-        of = " " + "".join(token.text for token in tokens.all[start : tokens.at])
+    words, of = named
     name = " ".join(words.lower().split()).rstrip(": ") + of
     colon = tokens.mark(":") or words.rstrip().endswith(":")
     if lexicon.takes_back(words) or (colon and any(map(lexicon.refuses, name.split()))):
@@ -388,15 +387,17 @@ def _first_side(tokens: Tokens) -> Node:
     return Relation((Text(name), _sets(tokens)), ("=",)) if colon else Text(name)
 
 
-def _named(tokens: Tokens) -> bool:
-    count = 0
-    while tokens.ahead(count).kind == "text":
-        count += 1
-    if count and tokens.ahead(count).text == "(":
-        count = tokens.closing(tokens.at + count) + 1 - tokens.at
-    labelled = tokens.at > 0 and tokens.ahead(count - 1).text.endswith(":")
-    signs = ("=", "≈", ":") if tokens.at else ("=", "≈")
-    return count > 0 and (labelled or tokens.ahead(count).text in signs)
+def _name_in_words(tokens: Tokens) -> tuple[str, str] | None:
+    """Take the words and the brackets before an equals sign or a colon; None where none are."""
+    start, words, of = tokens.at, tokens.texts(), ""
+    if tokens.next.text == "(":
+        bracket, tokens.at = tokens.at, tokens.closing(tokens.at) + 1
+        of = " " + "".join(token.text for token in tokens.all[bracket : tokens.at])
+    labelled = start and not of and words.endswith(":")
+    if words and (labelled or tokens.next.text in (("=", "≈", ":") if start else ("=", "≈"))):
+        return words, of
+    tokens.at = start
+    return None
 
 
 def _function_named(tokens: Tokens) -> Node | None:
