@@ -240,9 +240,10 @@ def unit(text: str, *, of_one: bool = False) -> Unit:
     """
     plain = _NOISE.sub(_spaced, text)[:_LONGEST_UNIT]
     measured, words = _measured(plain)
-    first, of, _ = plain.partition("of ")
-    part_of_something = bool(of) and (not first.strip() or known_unit(first) is not None)
-    if words and not (of_one or part_of_something or counts_things(plain.split())):
+    parts = plain.split()
+    cut = next((at for at, word in enumerate(parts) if word.lower() in _PREPOSITIONS), len(parts))
+    of_unit = parts[:1] == ["of"] or known_unit(" ".join(parts[:cut])) is not None
+    if words and not (of_one or of_unit or counts_things(parts)):
         raise UnreadableError(f"the word {words[-1]!r} is not a unit")
     return measured
 

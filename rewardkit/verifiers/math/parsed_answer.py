@@ -40,7 +40,7 @@ _SUPERLATIVE = re.compile(r"\bthe (?:most|least|fewest|first|only one)\b")
 _NAME = re.compile("[A-Z][a-z]+")
 _CONVERGES = re.compile("(con|di)verge(?:s|nt)")
 _JOINED = frozenset(("yes", "no", "but", "however", "and", "or", "only", "if", "unless", "doubt"))
-_CONDITIONS = frozenset(("for", "case", "cases"))
+_CONDITIONS = frozenset(("for", "case", "cases", "second", "last", "lost", "loser"))
 _CLASSES: Final = lexicon.listed(lexicon.WORDS["classes"])
 _BRACKETED = r"(?:\([^()]*\)|\[[^\[\]]*\]|\{(?:[^{}]|\{[^{}]*\})*\})"
 _NAMED_VALUE = pattern(
@@ -89,12 +89,13 @@ def states(answer: ParsedAnswer, wanted: str) -> bool:
     if _CONVERGES.search(wanted):
         return _kind_of_series(words) == _kind_of_series(wanted)
     before, *after = re.split(rf"(?<![\w'-]){re.escape(wanted)}(?![\w'-])", words)
-    others = _SUPERLATIVE.sub("", f"{before} {' '.join(after)}")
+    following = after[0].split() if after else []
+    classed = len(following) == 1 and lexicon.singular(following[0]) in _CLASSES
+    others = _SUPERLATIVE.sub("", before if classed else f"{before} {' '.join(after)}")
     unclear = lexicon.takes_back(others) or any(map(lexicon.refuses, others.split()))
     if len(after) != 1 or unclear or not _CONDITIONS.isdisjoint(others.split()):
         return False
-    following = after[0].split()
-    if not following or (len(following) == 1 and lexicon.singular(following[0]) in _CLASSES):
+    if classed or not following:
         return not before or _LINK.fullmatch(before) is not None
     names = _NAME.findall(answer.text)
     named = bool(names) and all(name.casefold() in wanted for name in names)

@@ -76,6 +76,7 @@ labels and steps:
   3+i4 ~ 3+4i ;; \{v\in\mathbb{R}:v\ne\pm2\} ~ v\ne\pm2
   \left\{\begin{pmatrix}1\\0\end{pmatrix},\begin{pmatrix}0\\1\end{pmatrix}\right\} ~ (1,0),(0,1)
   3.5\text{ kg of rice} ~ 3.5\text{ kg}
+  v=0.333\ldots ~ v=\frac13 ;; 5\text{ cm long} ~ 5\text{ cm} ;; \textdollar12 ~ \$12
 groups:
   \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
   \operatorname{Gal}(L/\mathbb{Q})\cong S_4 ~ S_4
@@ -713,6 +714,7 @@ values of a letter:
   3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3i ;; 3e^{j\pi i/2},\ j=0,1,2 ~ 3,3i,-3,-3i
 words:
   \text{the day after Friday} ~ \text{Friday} ;; \text{Friday or Sunday} ~ \text{Friday}
+  \text{Orla came second} ~ \text{Orla}
   \text{Mia beat Orla} ~ \text{Orla} ;; \text{Orla and Mia won} ~ \text{Orla}
   \text{Orla lost} ~ \text{Orla} ;; \text{Orla wins iff }m\text{ is odd} ~ \text{Orla}
   \text{Orla's brother won} ~ \text{Orla} ;; \text{Orla wins for even }m ~ \text{Orla}
