@@ -26,13 +26,15 @@ MOST_PLACES = 48
 HIGHEST_DEGREE = 24
 """Polynomials beyond it are searched for sign changes instead of solved."""
 
-_SIGN_CHANGES = ("abs", "sgn", "arg", "factorial", "doublefactorial")
-_STEPS = ("floor", "ceil")
 _INVERSE = ("arcsin", "arccos", "arctan", "arccot", "arcsec", "arccsc")
 _PERIODIC = ("sin", "cos", "tan", "cot", "sec", "csc")
 _PIECEWISE = ("abs", "floor", "ceil", "max", "min")
 _PAIRS = ("min", "max", "mod", "gcd", "lcm", "binomial")
 _STEP_LEVELS = (-1, 0, 1, 2)
+_LEVELS = {
+    **dict.fromkeys(("abs", "sgn", "arg", "factorial", "doublefactorial"), (0,)),
+    **dict.fromkeys(("floor", "ceil"), _STEP_LEVELS),
+}
 _TURN_LEVELS = (-2, 2, 5)  # just beyond ±π/2 and 3π/2, where an inverse function turns back
 
 
@@ -59,10 +61,8 @@ def changes(parts: Iterable[Node]) -> list[Change]:
 
 def _changes_at(node: Node) -> list[Change]:
     match node:
-        case tree.Call(name, (inner, *_)) if name in _SIGN_CHANGES:
-            return [Change(inner)]
-        case tree.Call(name, (inner, *_)) if name in _STEPS:
-            return [Change(inner, _STEP_LEVELS)]
+        case tree.Call(name, (inner, *_)) if name in _LEVELS:
+            return [Change(inner, _LEVELS[name])]
         case tree.Call(name, (first, second)) if name in _PAIRS:
             return [Change(difference(first, second))]
         case tree.Call(name, (inner, *_)) if name in _INVERSE:

@@ -89,13 +89,10 @@ def compare_size(first: Node, second: Node) -> int | None:
     same = same_value(first, second)
     if same.equal is not False:
         return 0 if same.equal else None
-    context = load_flint().ctx
-    for precision in (_LOOK, 16 * _LOOK):
-        with _lock, context.workprec(precision), contextlib.suppress(*NO_VALUE_ERRORS):
-            evaluate = RealEvaluator({}, natural_log=False)
-            gap = evaluate(first) - evaluate(second)
-            if gap.is_finite() and not gap.contains(0):
-                return 1 if gap > 0 else -1
+    with precisely((first, second)) as evaluator, contextlib.suppress(*NO_VALUE_ERRORS):
+        gap = evaluator({})(first) - evaluator({})(second)
+        if gap.is_finite() and gap.imag.is_zero() and not gap.contains(0):
+            return 1 if gap.real > 0 else -1
     return None
 
 
@@ -105,10 +102,10 @@ Evaluator = Callable[[Point], RealEvaluator]
 
 @contextlib.contextmanager
 def precisely(parts: Iterable[Node]) -> Iterator[Evaluator]:
-    """Work with balls of more bits than agreement takes."""
+    """Work with balls of several times the bits that agreement takes."""
     inner = [part for node in parts for part in nodes(node)]
     kind = ComplexEvaluator if tree.Constant("i") in inner else RealEvaluator
-    with _lock, load_flint().ctx.workprec(2 * AGREEMENT):
+    with _lock, load_flint().ctx.workprec(4 * AGREEMENT):
         yield partial(kind, natural_log=_is_natural(inner))
 
 
