@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from rewardkit.verifiers.math import tree
+from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, RealEvaluator
 from rewardkit.verifiers.math.numbers.exact import OpaqueError, Point, polynomials, rational
 from rewardkit.verifiers.math.tree import Node, difference, negative, nodes, substituted, symbols
 
@@ -88,21 +90,18 @@ def _without_pieces(node: Node) -> list[Node]:
     return variants
 
 
-_FAR_AND_NEAR = [sign * Fraction(4) ** power for power in range(-2, 13) for sign in (1, -1)]
-
-
 def breakpoints(change: Change, name: str, point: Point) -> list[Fraction]:
     """Where `change` happens as the variable `name` moves, the others fixed at `point`.
 
-    Roots of a rational function are computed, to about 50 bits. Anything else may change anywhere:
-    places at distances from 1/16 to 2^24 stand for those that aren't known.
+    Roots of a rational function are computed, to about 50 bits; those of anything else are
+    searched for among changes of sign at distances from 1/16 to 2^24.
     """
     if name not in symbols(change.expression):
         return []
     try:
         over, under = polynomials(change.expression, name, point, HIGHEST_DEGREE)
     except OpaqueError:
-        return _FAR_AND_NEAR
+        return _sign_changes(change, name, point)
     places = _real_roots(under)
     for level in change.levels:
         places += _real_roots(over - under * level)
@@ -114,6 +113,29 @@ def _real_roots(polynomial: Any) -> list[Fraction]:
         return []
     roots = (root for root, _ in polynomial.complex_roots())
     return [Fraction(float(root.real.mid())) for root in roots if root.imag.contains(0)]
+
+
+_GRID = sorted([Fraction(0), *(sign * Fraction(2) ** n for n in range(-4, 25) for sign in (1, -1))])
+
+
+def _sign_changes(change: Change, name: str, point: Point) -> list[Fraction]:
+    """Places near changes of sign, and some at all distances, where (ln x - 7)² may touch 0."""
+
+    def is_above(level: int, place: Fraction) -> bool | None:
+        with suppress(*NO_VALUE_ERRORS):
+            evaluate = RealEvaluator({**point, name: place}, natural_log=False)
+            return bool(evaluate(change.expression) > level)
+        return None
+
+    places = _GRID[::4]
+    for level in change.levels:
+        found = [(place, is_above(level, place)) for place in _GRID]
+        for (low, before), (high, after) in itertools.pairwise(found):
+            for _ in range(16 if before is not after else 0):
+                middle = (low + high) / 2
+                low, high = (middle, high) if is_above(level, middle) is before else (low, middle)
+            places += [low] if before is not after else []
+    return places
 
 
 _TURNS = ((1, 2), (-1, -2), (2, -2), (20, -20), (200, -200))

@@ -57,6 +57,8 @@ def test_points_whose_values_have_too_many_digits_are_passed_over(more: str, equ
         (r"\sqrt{(\ln x-7)^2}", r"7-\ln x", False),
         (r"|\arctan x-\frac{3}{2}|", r"\frac{3}{2}-\arctan x", False),
         (r"|\ln x-3|", r"|3-\ln x|", True),
+        (r"|x-\pi|+|x-\frac{16}{5}|", r"|2x-\pi-\frac{16}{5}|", False),
+        (r"|\ln x-1|+|\ln x-\frac{11}{10}|", r"|2\ln x-\frac{21}{10}|", False),
         (r"\lceil x\rceil", r"\lfloor x\rfloor+1", False),
         (r"\lfloor 2x-y\rfloor+\lfloor y-2x\rfloor", "-1", False),
         (r"\lfloor 2x-y\rfloor", r"-\lceil y-2x\rceil", True),
