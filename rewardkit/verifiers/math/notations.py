@@ -363,21 +363,20 @@ def pattern(written: str) -> re.Pattern[str]:
     return re.compile(_coded(written), re.DOTALL)
 
 
+_ROW = re.compile(r"(?m)^([^#\s].*) :: (.*)\n((?: .*\n)*? .*)⟹ *(.*?) *(if text)?$")
+
+
 def _table() -> tuple[list[str], list[tuple[re.Pattern[str], New, bool]], dict[str, list[int]]]:
     """The examples, the patterns with what takes their place, and the rows that a token is for."""
     examples, rows = [], []
     needed: dict[str, list[int]] = {}
     text = Path(__file__).with_name("notations.txt").read_text(encoding="utf-8")
     _CLASSES.update(re.findall(r"(?m)^([A-Z]+) = (.+)$", text))
-    for place, row in enumerate(re.findall(r"(?m)^([^#\s].*) :: (.*)\n((?: .*\n)+)", text)):
-        example, needs, written = row
-        matching, _, new = written.rpartition("⟹")
-        new = new.strip()
+    for place, row in enumerate(_ROW.findall(text)):
+        example, needs, matching, new, in_text = row
         examples.append(example)
-        in_text = new.endswith("if text")
-        new = new.removesuffix("if text").strip()
-        function = globals()[f"_{new[:-2]}"] if new[-2:] == "()" else None
-        rows.append((pattern(matching), function or new, in_text))
+        function = globals()[f"_{new[:-2]}"] if new.endswith("()") else None
+        rows.append((pattern(matching), function or new, bool(in_text)))
         for need in needs.split():
             code = "\ue007" if need == r"\\" else need if len(need) == 1 else _CODES[need]
             needed.setdefault(code, []).append(place)
