@@ -802,22 +802,15 @@ def _symbol(tokens: Tokens) -> Node:
             arguments = _arguments(tokens)
             pair = len(arguments) == 2
             return Call("binomial", arguments) if pair else Product((Symbol("C"), *arguments))
-        if arguments := _arguments_of_letter(tokens):
-            return Call(f"{name}()", arguments)
+        kind, inside = tokens.ahead(1).kind, [tokens.ahead(place).text for place in range(1, 6)]
+        if inside[:2] == ["0", ")"]:  # y(0), p(q(x)): they show that the letter is a function
+            return Call(f"{name}()", _arguments(tokens))
+        if kind == "symbol" and (inside[1], *inside[3:]) == ("(", ")", ")"):
+            tokens.at += 2
+            inner = Call(f"{inside[0]}()", _arguments(tokens))
+            tokens.expect(")")
+            return Call(f"{name}()", (inner,))
     return Symbol(name)
-
-
-def _arguments_of_letter(tokens: Tokens) -> tuple[Node, ...]:
-    """0 of y(0), q(x) of p(q(x)): arguments that show that a letter names a function; else none."""
-    inside = [tokens.ahead(place).text for place in range(1, 6)]
-    if inside[:2] == ["0", ")"]:
-        return _arguments(tokens)
-    if tokens.ahead(1).kind != "symbol" or (inside[1], *inside[3:]) != ("(", ")", ")"):
-        return ()
-    tokens.take()
-    inner = Call(f"{tokens.take().text}()", _arguments(tokens))
-    tokens.expect(")")
-    return (inner,)
 
 
 _CLOSERS = {"(": ")][", "[": "])[", "]": "])[", "⦃": "⦄", "{": "}", "⟨": "⟩>"}
