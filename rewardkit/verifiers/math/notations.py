@@ -353,6 +353,10 @@ def _permuted(found: Found) -> str | None:
     return ", ".join(f"({','.join(order)})" for order in dict.fromkeys(map(tuple, orders)))
 
 
+def _derivative(found: Found) -> str:
+    return r"\1" + "'" * int(found[2])
+
+
 def _sets_by_name(found: Found) -> str:
     """B ∩ A as a name, A∩B."""
     return rf"\text{{{min(found[1], found[3])}\2{max(found[1], found[3])}}}="

@@ -795,6 +795,8 @@ def _symbol(tokens: Tokens) -> Node:
     name = _name(tokens)
     if name in ("e", "i"):
         return Constant(name)
+    if name == "E" and tokens.next.text == "[":  # E[X]^2 is not E[X^2]
+        return Call("E()", _arguments(tokens))
     if tokens.next.text == "(" and not tokens.next.spaced:
         if name.rstrip("'") in FUNCTION_NAMES and name != "E":
             return Call(f"{name}()", _arguments(tokens))

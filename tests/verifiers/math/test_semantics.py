@@ -51,7 +51,8 @@ terms by name:
   (3,4) ~ \nabla g(1,0)=(3,4) ;; \int t\,dt=\frac{t^2}{2}+C ~ \frac12t^2+C ;; \deg h=3 ~ 3
   \overset{\frown}{PQ}=40^\circ ~ 40^\circ ;; \max_{t\in[0,1]}g(t)=3 ~ 3 ;; \sigma^2=3 ~ 3
   e^{Mt}=\begin{pmatrix}1&0\\0&2\end{pmatrix} ~ \begin{pmatrix}1&0\\0&2\end{pmatrix}
-  \oint_C g\,dz=2 ~ 2 ;; \mathcal{L}\{g\}=\frac1s ~ \frac1s ;; \mathrm{Var}[Z]=4 ~ 4
+  \chi^2=3 ~ 3 ;; u^*=3 ~ 3 ;; u^{\ast}=3 ~ u^*=3 ;; h^{(3)}(0)=6 ~ h'''(0)=6
+  \text{rank}=2 ~ \operatorname{rank}(M)=2 ;; \oint_C g\,dz=2 ~ 2 ;; \mathcal{L}\{g\}=\frac1s ~ \frac1s ;; \mathrm{Var}[Z]=4 ~ 4
 percent:
   150\% ~ 1.5 ;; \frac65 ~ 120\%
 mixed:
@@ -598,6 +599,7 @@ terms by name:
   p(3)=41 ~ p(-3)=41 ;; \varphi(83)=24 ~ \varphi(84)=24 ;; \det(3A)=-40 ~ \det(2A)=-40
   \dim\ker S=1 ~ \dim S=1 ;; |P\setminus Q|=9 ~ |Q\setminus P|=9 ;; \sup S=2 ~ \max T=2
   h(6)=5 ~ 6 ;; p(p+1)=6 ~ 6 ;; \vec p\times\vec q=(1,0,-2) ~ (1,0,2) ;; [H:K]=4 ~ [H:L]=4
+  E[Z]^2=5 ~ E[Z^2]=5 ;; h''(0)=6 ~ h^{(3)}(0)=6 ;; u^2=3 ~ u^*=3
   \dim V\ge3 ~ 3 ;; 2\dim V=6 ~ 6 ;; \Pr(A)=\frac13 ~ \Pr(B)=\frac13
   0 ~ \det(A-xI)=0 ;; e=1/2 ~ x=1/2 ;; -3p=41 ~ 41 ;; x(-4)=8 ~ x=-2
   P(B)=1/3 ~ P(A)=1/3 ;; P(A\cap B)=1/3 ~ P(A\cup B)=1/3 ;; E(Y)=5 ~ E(X)=5 ;; |B|=5 ~ |A|=5

@@ -212,7 +212,7 @@ def _without_sign(node: Node) -> Node:
 def is_object(symbol: Symbol) -> bool:
     """Whether it stands for a given thing: a point, a vector, z, an item such as x_1."""
     name = symbol.name
-    given = name[0].isupper() or name in (*COMPLEX, "sigma")
+    given = name[0].isupper() or name in (*COMPLEX, "sigma", "chi")
     return given or any(sign in name for sign in ("_", "\\", "∠"))
 
 

@@ -341,6 +341,8 @@ def _same_name(mine: Named, theirs: Named) -> bool:
     match first, second:
         case (Text(words), Call(name, _)) | (Call(name, _), Text(words)) if "(" in words:
             return words[:1] == name[:1].lower()  # Pr(A) and P(A), but not Var(X) and E(X)
+        case Text(words), Text(other) if ("(" in words) != ("(" in other):  # rank and rank A
+            return words.partition(" (")[0] == other.partition(" (")[0]
         case (Symbol(name), Call() as call) | (Call() as call, Symbol(name)):
             return names_value(call) and name not in symbols(call)
     return type(first) is not type(second) and names_value(first) and names_value(second)
