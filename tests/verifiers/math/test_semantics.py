@@ -52,7 +52,8 @@ terms by name:
   \overset{\frown}{PQ}=40^\circ ~ 40^\circ ;; \max_{t\in[0,1]}g(t)=3 ~ 3 ;; \sigma^2=3 ~ 3
   e^{Mt}=\begin{pmatrix}1&0\\0&2\end{pmatrix} ~ \begin{pmatrix}1&0\\0&2\end{pmatrix}
   \chi^2=3 ~ 3 ;; u^*=3 ~ 3 ;; u^{\ast}=3 ~ u^*=3 ;; h^{(3)}(0)=6 ~ h'''(0)=6
-  \text{rank}=2 ~ \operatorname{rank}(M)=2 ;; \oint_C g\,dz=2 ~ 2 ;; \mathcal{L}\{g\}=\frac1s ~ \frac1s ;; \mathrm{Var}[Z]=4 ~ 4
+  \text{rank}=2 ~ \operatorname{rank}(M)=2 ;; \oint_C g\,dz=2 ~ 2
+  \mathcal{L}\{g\}=\frac1s ~ \frac1s ;; \mathrm{Var}[Z]=4 ~ 4
 percent:
   150\% ~ 1.5 ;; \frac65 ~ 120\%
 mixed:
