@@ -48,6 +48,16 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
 
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _VALUE = re.compile(rf"[0-9{_MASK}]")
+_VALUES = re.compile(rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?[0-9](?:[0-9.,/]*[0-9])?")
+_ROW = re.compile(r"(?m)^\|([^|\n]*)\|([^|\n]*)\|\s*\Z")
+_COLON = re.compile(r":\s|：|:(?=[^\x00-\x7f])")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_FORMULA_AFTER = re.compile(rf"[,，:：]\s*(?={_MASK})")
+_NAME = re.compile(
+    r"(?:\\(?:triangle|angle|vec|overline|mathbf)\s*)?\{?[A-Za-z]{1,4}\}?'?(?:\([a-z]\))?"
+)
+"""A formula that only names a thing: `f(x)`, `ABC`, `\\triangle ABC`."""
+
 _VALUE_NEXT = (
     r"(?:(?:la|le|el|il|a|o|der|die|das)\s|l['’])?[*$(]*"
     rf"(?:[0-9{_MASK}]|(?-i:[A-J])(?!\w))"
@@ -82,6 +92,7 @@ class Language:
             return re.compile(pattern, re.IGNORECASE)
 
         refusal = words("negation", "hedge", "bound")
+        openings = words("opening", "conclusion", "sequel")
         new_clause = words("because", "contrast", "sequel")
         comma = (
             r",\s+(?=[^\W\d_](?:[^\W\d_]|['’])|i\.e\.|[A-J] (?:is|are)\b)"
@@ -91,19 +102,24 @@ class Language:
         self.marks = compiled(words("announcement", "praise"))
         self.announcement = compiled(words("announcement"))
         self.copula = compiled(
-            rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=-]+|{words('copula')}"
-            rf"|(?={_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
+            rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=]+|-+(?=\s)|{words('copula')}"
+            rf"|(?=\*\*[-−]?[0-9]|{_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
+        )
+        self.whose = compiled(
+            rf"\s+{words('of')}\s[^{_MASK}0-9,.;:!?()]*?(?=\s(?:{words('copula')}))"
         )
         self.filler = compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*")
-        self.opening = compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{words('opening')})*")
+        self.opening = compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{openings})*")
         self.it = compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}")
         self.verb = compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈")
         self.conclusion = compiled(rf"[\s*_]*{words('conclusion', 'sequel')}")
+        self.step = compiled(words("step"))
         self.check = compiled(rf"\W*{words('check')}")
         self.lead = compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*")
         self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
         self.condition = compiled(words("condition"))
         self.refusal = compiled(rf"{refusal}|[~≈≠<>≤≥]")
+        self.doubt = compiled(words("negation", "hedge"))
         self.negation = compiled(words("negation"))
         self.change = compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]")
         self.retraction = compiled(words("retraction"))
@@ -126,9 +142,11 @@ def _tables() -> dict[str, dict[str, list[str]]]:
 
 @functools.cache
 def _common() -> dict[str, frozenset[str]]:
-    keys = ("common", "opening")
+    """The plain words of each language's table."""
     return {
-        code: frozenset(word for key in keys for word in table.get(key, ()))
+        code: frozenset(
+            word for words in table.values() for entry in words for word in entry.split()
+        )
         for code, table in _tables().items()
     }
 
@@ -158,7 +176,7 @@ def language_of(sentence: str) -> Language | None:
         return load_language("en")
     counts = {code: sum(map(words.__contains__, spoken)) for code, words in _common().items()}
     best = max(counts, key=counts.__getitem__)
-    return load_language(best) if counts[best] else None
+    return load_language(best) if counts[best] and best != "others" else None
 
 
 def formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -218,12 +236,20 @@ def stated(text: str, take: Take, *, at_end: bool = True) -> str | None:
     return _Statements(without_remark(text), take).last(at_end=at_end)
 
 
+def _as_sentence(row: re.Match[str]) -> str:
+    """A last row of a table as `label : value`, in as many characters."""
+    label, value = row.groups()
+    return f" {label}:{value} "
+
+
 class _Statements:
     def __init__(self, text: str, take: Take) -> None:
         self.text, self.take = text, take
         masked = text
-        for (start, end), _ in formulas(text):
-            masked = masked[:start] + _MASK * (end - start) + masked[end:]
+        for (start, end), content in formulas(text):
+            cover = "x" if _NAME.fullmatch(content) else _MASK
+            masked = masked[:start] + cover * (end - start) + masked[end:]
+        masked = _ROW.sub(_as_sentence, masked)
         self.masked = masked
         ends = [0, *(end.end() for end in _SENTENCE_END.finditer(masked)), len(masked)]
         spans = [
@@ -273,9 +299,9 @@ class _Statements:
         praised = language.praise.search(self.masked, start, end)
         if praised and self._reads_praise(language, start, end):
             return
-        if noun is not None:
-            self._read_answer(language, start, noun, end)
-        elif self.spoken is not None:
+        if noun is not None and self._reads_answer(language, start, noun, end):
+            return
+        if self.spoken is not None:
             self._read_correction(self.spoken, start, end)
 
     def _reads_praise(self, language: Language, start: int, end: int) -> bool:
@@ -291,19 +317,25 @@ class _Statements:
                 return True
         return False
 
-    def _read_answer(self, language: Language, start: int, noun: re.Match[str], end: int) -> None:
-        colon = self.masked.rfind(": ", start, noun.start()) + 1
-        at = max(self.clause_starts(language, start, noun.start())[-1], colon)
+    def _reads_answer(self, language: Language, start: int, noun: re.Match[str], end: int) -> bool:
+        """Read what follows an announcement's noun; False where the noun announces nothing."""
+        *_, colon = (None, *_COLON.finditer(self.masked, start, noun.start() + 1))
+        at = self.clause_starts(language, start, noun.start())[-1]
+        at = max(at, colon.end()) if colon else at
         copula = language.copula.match(self.masked, noun.end(), end)
+        if copula is None and (whose := language.whose.match(self.masked, noun.end(), end)):
+            copula = language.copula.match(self.masked, whose.end(), end)
         if copula is None:
-            if not self._reads_replacement(language, start, noun.end(), end) and _VALUE.search(
-                self.masked, noun.end(), end
-            ):
-                self._settle(language, start, None)
-            return
+            if self._reads_replacement(language, start, noun.end(), end):
+                return True
+            if not language.refusal.search(self.masked, noun.end(), end):
+                return False
+            self._settle(language, start, None)
+            return True
         known = language.opening.fullmatch(self.masked, at, noun.start()) is not None
         plain = known and not language.condition.search(self.masked, start, at)
         self._value(language, start, copula.end(), end, plain=plain)
+        return True
 
     def _read_correction(self, language: Language, start: int, end: int) -> None:
         """Read a sentence after an announcement: "That is wrong", "No, it is 6", "Oops, 6"."""
@@ -444,6 +476,10 @@ class _Statements:
             found = self.take(self.text, bold.start(1), bold.end(1))
             if found and found.end >= bold.end(1) - 1:
                 return found.value
+        if self.text[start:end].lstrip().startswith("|") and not language.conclusion.match(
+            self.masked, self.word_at(start), end
+        ):
+            return None  # a row of a table that isn't its total
         found = self._find_conclusion(language, start, end)
         return found.value if found and self._stands(language, found, start, end) else None
 
@@ -459,23 +495,28 @@ class _Statements:
                 return None  # "The area is 36, and its perimeter is 24"
         for skipped, (at, stop) in enumerate(reversed(list(pairwise([*starts, end])))):
             reason = language.reason.match(self.masked, self.word_at(at), stop)
-            aside = at > start and reason is not None
+            concludes = language.conclusion.match(self.masked, at, stop)
+            aside = at > start and reason is not None and not concludes
             if not aside:
                 if language.condition.search(self.masked, start, stop):
                     return None
-                if found := self._after_verb(language, at, stop):
+                found = self._after_verb(language, at, stop)
+                if not found and not _VALUES.search(self.masked, stop, end):
+                    found = self._only_value(language, start, at, stop)
+                if found:
                     return found
                 clause = self.masked[at:stop]
                 doubts = (language.refusal, language.retraction)
                 aside = not (_VALUE.search(clause) or any(doubt.search(clause) for doubt in doubts))
-            if skipped or not aside or language.conclusion.match(self.masked, at, stop):
+            if skipped or not aside or concludes:
                 return None
         return None
 
     def _after_verb(self, language: Language, at: int, stop: int) -> Found | None:
         """Return the value after the conclusion's word or the last verb, else after an `=`."""
-        colon = self.masked.rfind(": ", at, stop) + 1
-        at = colon if colon and language.verb.search(self.masked, colon, stop) else at
+        *_, colon = (None, *_COLON.finditer(self.masked, at, stop))
+        if colon and language.verb.search(self.masked, colon.end(), stop):
+            at = colon.end()
         concludes = language.conclusion.match(self.masked, at, stop)
         places = [concludes.end()] if concludes else []
         signs: list[int] = []
@@ -488,12 +529,58 @@ class _Statements:
                 continue
             last = self._clause_end(language, value, stop)
             found = self.take(self.text, value, last)
-            if found is not None and not (signs and must_end and found.end < last):
+            if found is None or (signs and must_end and found.end < last):
+                continue
+            if _VALUE.search(self.masked, value, found.end) or not _VALUE.search(
+                self.masked, at, stop
+            ):
                 return found
         return None
 
+    def _only_value(self, language: Language, start: int, at: int, stop: int) -> Found | None:
+        """Return the only value of a sentence's last clause, whatever the clause's verb is.
+
+        Clauses before it hold no value, unless they give a reason.
+        """
+        *_, mark = (None, *_FORMULA_AFTER.finditer(self.masked, at, stop))
+        at = mark.end() if mark else at
+        *others, place = (0, *(found.start() for found in _VALUES.finditer(self.masked, at, stop)))
+        first = self.word_at(start)
+        if self.answer or len(others) != 1 or language.step.match(self.masked, first, stop):
+            return None
+        reasoned = at > start and language.reason.match(self.masked, first, at)
+        worked = mark and mark.group()[0] in ":："
+        starts = reasoned or worked or language.conclusion.match(self.masked, at, stop)
+        if not starts and any(
+            sign.search(self.masked, start, at) for sign in (_VALUES, language.doubt)
+        ):
+            return None
+        begins = not _WORD.search(self.masked, at, place)
+        bounded = language.refusal.search(self.masked, at, stop if begins else place)
+        if bounded or language.doubt.search(self.masked, place, stop):
+            return None
+        return self.take(self.text, place, self._clause_end(language, place, stop))
+
 
 _PART_OF = re.compile(r"\A\s+of (?:the|an?|his|her|its|all) [a-z ]{2,30}\Z")
+
+
+def states_words(text: str, words: str) -> bool:
+    """Whether the last clause of a text ends with these words and does not deny them.
+
+    >>> states_words("By the ratio test, the series diverges.", "diverges")
+    True
+    """
+    text = without_remark(text)
+    language = language_of(text) or load_language("en")
+    *_, noun = (None, *language.announcement.finditer(text))
+    copula = noun and language.copula.match(text, noun.end())
+    edge = r"(?<!\w)" if words.isascii() or re.search(f"[{LATIN}]", words) else ""
+    ending = re.compile(rf"{edge}{re.escape(words)}[\s*_.!。！\"”$}}]*\Z", re.IGNORECASE)
+    if copula and ending.match(text, language.filler.match(text, copula.end()).end()):
+        return True
+    return ending.search(last_clause(text)) is not None
+
 
 _PLACEHOLDER = re.compile(
     r"(?:\\[hv]?phantom\s*\{[^{}]*\}|\\(?:square|Box|quad|_)|[_?\s.…])*"

@@ -20,6 +20,7 @@ from rewardkit.verifiers.stated import (
     load_language,
     standing_boxes,
     stated,
+    states_words,
     without_remark,
 )
 
@@ -36,16 +37,20 @@ MOST_WORDS = 4
 
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}\s*[\s:,]")
 _CONCLUSION = re.compile(r"\s*(?:Therefore|Thus|Hence|So)\b,?\s*")
-_BETWEEN = re.compile(r"\s*(?:,|,?\s(?:and|or)\b)\s*")
+_BETWEEN = re.compile(rf"\s*(?:[,，、]|,?\s*(?:{'|'.join(lexicon.CONNECTIVES)})(?![a-z]))\s*")
 _CLAUSE = re.compile(r"[.,;:!?。，；：！？\n]")
 _FRACTION = r"[0-9]{1,12}\s?/\s?[0-9]{1,12}(?![0-9.,/]*[0-9/])"
 _NUMBER = re.compile(
     rf"(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
     rf"(?:\s?(?:{'|'.join(lexicon.SCALES)}|factorial)s?\b)?"
 )
+_DECIMAL_COMMA = re.compile(r"-?[0-9]{1,12},(?:[0-9]{1,2}|[0-9]{4,12})(?![0-9,])")
+_SECOND = re.compile(r"\A[^\W\d_]+\.?,?\s(?:\w{1,3}\s)?[0-9]")
+_GLUED_UNIT = re.compile(r"[A-Za-z]{2,}(?![\w^])")
 _UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
 _NAMES_AN_ANSWER = re.compile(r"(?:the |our |my |final |only )*(?:answer|solution|result|value)s?")
-_WORDS_AFTER = re.compile(r"\s[^0-9$\\]*\Z")
+_NO_NOUNS = frozenset((*lexicon.FUNCTIONS, *lexicon.CONSTANT_WORDS, *lexicon.GREEK))
+_WORDS_AFTER = re.compile(r"\s(?P<first>[^\W\d_]{2,})?[^0-9$\\]*\Z")
 
 
 def flexible_answer(text: str) -> str | None:
@@ -82,19 +87,28 @@ def _taken(text: str, start: int, end: int) -> Found | None:
     else a number."""
     if listed := _formula_at(text, start):
         return listed
+    comma = _DECIMAL_COMMA.match(text, start, end)
+    if comma and language_of(text) is not load_language("en"):
+        text = f"{text[:start]}{comma.group().replace(',', '.')}{text[comma.end() :]}"
     clause = text[start:end].replace("**", "").strip(" _\n")
     number = _NUMBER.match(text, start, end)
     if _NAMES_AN_ANSWER.fullmatch(clause):
         return None
-    if number and lexicon.known_unit(text[number.end() : end].strip(" *_\n")):
-        return Found(clause, end)  # 42.5 miles per hour
+    glued = number and _GLUED_UNIT.match(text, number.end(), end)
+    if number and glued and lexicon.known(glued.group()):
+        return Found(f"{number.group().strip()} {glued.group()}", glued.end())  # 14cm
+    rest = text[number.end() : end].strip(" *_\n") if number else ""
+    if lexicon.known_unit(rest) or (_SECOND.search(rest) and _is_quantity(clause)):
+        return Found(clause, end)  # 42.5 miles per hour, 3 hours and 20 minutes
     if _is_answer(clause):
         left, equals, right = clause.rpartition("=")
         if equals and not re.search(r"[A-Za-z\\]", left) and _is_answer(right.strip()):
             return Found(right.strip(), end)  # 40 - 25 = 15 cm
-        if isinstance(read_answer(clause).tree, Quantity):
+        if _is_quantity(clause):
             return Found(clause, end)
         words = number and _WORDS_AFTER.match(text, number.end(), end)
+        if number and words and words["first"] and words["first"] not in _NO_NOUNS:
+            return Found(number.group().strip(), number.end())  # 34 ans
         return Found(clause, number.end() if number and words else end)
     if number is None:
         return None
@@ -124,6 +138,10 @@ def _whole(text: str) -> str | None:
     return bare if _reads_as_answer(bare) else None
 
 
+def _is_quantity(text: str) -> bool:
+    return len(text) <= LONGEST_SHORT and isinstance(read_answer(text).tree, Quantity)
+
+
 def _is_answer(text: str) -> bool:
     short = 0 < len(text) <= LONGEST_SHORT and "$" not in text[1:-1] and "\\(" not in text
     return short and _reads_as_answer(text)
@@ -147,9 +165,9 @@ def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
     """The formulas, those of a list of values as one: `$x=3$ and $x=5$`."""
     (start, end), content, name = (0, 0), "", ""
     for (opens, closes), inside in formulas(text):
-        named = inside.rpartition("=")[0].strip()
+        named = inside.rpartition("=")[0].strip().partition("_")[0]
         if content and named == name and _BETWEEN.fullmatch(text, end, opens):
-            end, content = closes, text[start:closes]
+            end, content = closes, f"{content}, {inside}"
             continue
         if content:
             yield (start, end), content
@@ -158,14 +176,18 @@ def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
         yield (start, end), content
 
 
+_WORDS = re.compile(r"(?:\\text\s*\{)?\s*(?P<words>[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){0,3})\s*\}?")
 _STARRED = re.compile(r"\A\*\*(.+)\*\*\Z", re.DOTALL)
 
 
-def answers(text: str, reading: Reading, thinking: Thinking = "strip") -> list[str]:
+def answers(
+    text: str, reading: Reading, thinking: Thinking = "strip", reference: str = ""
+) -> list[str]:
     """Return every answer that the completion gives, in order.
 
     A box that is opened after the last whole box and never closed leaves no answer. Without a box,
-    the flexible and the lenient reading give at most one.
+    the flexible and the lenient reading give at most one: the reference, where the reference is
+    words with which the reply ends.
     """
     text = text_to_read(text, thinking)
     block = answer_block(text)
@@ -175,6 +197,8 @@ def answers(text: str, reading: Reading, thinking: Thinking = "strip") -> list[s
         return found
     if block is not None:
         return [block]
+    if (words := _WORDS.fullmatch(reference)) and states_words(source, words["words"]):
+        return [reference]
     answer = flexible_answer(source) if reading == "flexible" else lenient_answer(source)
     return [] if answer is None else [answer]
 

@@ -221,7 +221,7 @@ class Math(Verifier):
         gold = bare_reference(reference)
         if not any(character.isalnum() or character in "\\∅" for character in gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
-        found = list(dict.fromkeys(answers(text, self.reading, self.thinking)))
+        found = list(dict.fromkeys(answers(text, self.reading, self.thinking, gold)))
         found = found[-1:] if self.boxes == "last" else found
         if not found:
             return Verdict.wrong(Failure.NO_ANSWER, message=r"there is no complete \boxed{…}")

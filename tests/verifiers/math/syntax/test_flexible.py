@@ -40,7 +40,7 @@ from rewardkit.verifiers.math.extraction import answers, flexible_answer, lenien
         # a line of its own at the end
         ("We swap $3$ and $4$.\n\n21", "21"),
         ("We come to\n\\[ x^2 \\]", "x^2"),
-        ("The roots are $x=4$ and $x=-7$.", "$x=4$ and $x=-7$"),
+        ("The roots are $x=4$ and $x=-7$.", "x=4, x=-7"),
         # a check after the conclusion
         ("So $n=5$. Indeed, $5+2=7$.", "n=5"),
         ("Therefore $x=5$. This satisfies $2x=10$.", "x=5"),
