@@ -48,8 +48,11 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
 
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _VALUE = re.compile(rf"[0-9{_MASK}]")
-_VALUES = re.compile(rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?[0-9](?:[0-9.,/]*[0-9])?")
+_VALUES = re.compile(
+    rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?[0-9](?:(?:[0-9.,/]|[ \u00a0\u202f](?=[0-9]{{3}}(?![0-9])))*[0-9])?"
+)
 _ROW = re.compile(r"(?m)^\|([^|\n]*)\|([^|\n]*)\|\s*\Z")
+_ENDED = re.compile(rf"[.!。！)*_\]”»\"{_MASK}]\s*\Z")
 _COLON = re.compile(r":\s|：|:(?=[^\x00-\x7f])")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FORMULA_AFTER = re.compile(rf"[,，:：]\s*(?={_MASK})")
@@ -115,6 +118,9 @@ class Language:
         self.conclusion = compiled(rf"[\s*_]*{words('conclusion', 'sequel')}")
         self.step = compiled(words("step"))
         self.check = compiled(rf"\W*{words('check')}")
+        self.closing = compiled(rf"\W*{words('closing')}")
+        self.ongoing = compiled(words("ongoing"))
+        self.adverb = compiled(rf",\s*{words('conclusion', 'filler')}\s*,")
         self.lead = compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*")
         self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
         self.condition = compiled(words("condition"))
@@ -242,6 +248,11 @@ def _as_sentence(row: re.Match[str]) -> str:
     return f" {label}:{value} "
 
 
+def _without_commas(adverb: re.Match[str]) -> str:
+    """`, therefore,` inside a clause, without its commas."""
+    return f" {adverb.group()[1:-1]} "
+
+
 class _Statements:
     def __init__(self, text: str, take: Take) -> None:
         self.text, self.take = text, take
@@ -275,7 +286,8 @@ class _Statements:
                 self._read(self.language_at(start, end), start, end)
         while len(self.sentences) > 1:
             language = self.language_at(*self.sentences[-1])
-            if language is None or not language.check.match(self.masked, *self.sentences[-1]):
+            passed = (language.check, language.closing) if language else ()
+            if not any(kind.match(self.masked, *self.sentences[-1]) for kind in passed):
                 break
             self.sentences.pop()
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
@@ -480,6 +492,9 @@ class _Statements:
             self.masked, self.word_at(start), end
         ):
             return None  # a row of a table that isn't its total
+        if language.ongoing.search(self.masked, start, end):
+            return None
+        self.masked = language.adverb.sub(_without_commas, self.masked)
         found = self._find_conclusion(language, start, end)
         return found.value if found and self._stands(language, found, start, end) else None
 
@@ -507,7 +522,10 @@ class _Statements:
                     return found
                 clause = self.masked[at:stop]
                 doubts = (language.refusal, language.retraction)
-                aside = not (_VALUE.search(clause) or any(doubt.search(clause) for doubt in doubts))
+                ended = _ENDED.search(self.masked, start, end)
+                aside = ended is not None and not (
+                    _VALUE.search(clause) or any(doubt.search(clause) for doubt in doubts)
+                )
             if skipped or not aside or concludes:
                 return None
         return None
@@ -548,9 +566,14 @@ class _Statements:
         first = self.word_at(start)
         if self.answer or len(others) != 1 or language.step.match(self.masked, first, stop):
             return None
+        corrects = language.contrast.match(self.masked, self.word_at(at), stop)
+        if corrects and language.negation.search(self.masked, start, at):
+            at = corrects.end()
+        else:
+            corrects = None
         reasoned = at > start and language.reason.match(self.masked, first, at)
         worked = mark and mark.group()[0] in ":："
-        starts = reasoned or worked or language.conclusion.match(self.masked, at, stop)
+        starts = corrects or reasoned or worked or language.conclusion.search(self.masked, at, place)
         if not starts and any(
             sign.search(self.masked, start, at) for sign in (_VALUES, language.doubt)
         ):
@@ -575,11 +598,12 @@ def states_words(text: str, words: str) -> bool:
     language = language_of(text) or load_language("en")
     *_, noun = (None, *language.announcement.finditer(text))
     copula = noun and language.copula.match(text, noun.end())
-    edge = r"(?<!\w)" if words.isascii() or re.search(f"[{LATIN}]", words) else ""
+    edge = r"(?<!\w)" if re.search(f"[{LATIN}]", words) else ""
     ending = re.compile(rf"{edge}{re.escape(words)}[\s*_.!。！\"”$}}]*\Z", re.IGNORECASE)
     if copula and ending.match(text, language.filler.match(text, copula.end()).end()):
         return True
-    return ending.search(last_clause(text)) is not None
+    clause = last_clause(text, words)
+    return ending.search(clause) is not None
 
 
 _PLACEHOLDER = re.compile(
@@ -629,8 +653,11 @@ def standing_boxes(text: str) -> list[str]:
     return kept
 
 
-def last_clause(text: str) -> str:
-    """The last clause that isn't a reason; empty where the text's end hedges, denies or asks."""
+def last_clause(text: str, words: str = "") -> str:
+    """The last clause that isn't a reason; empty where the text's end hedges, denies or asks.
+
+    What `words` themselves deny doesn't count.
+    """
     statements = _Statements(text, _words)
     if not statements.sentences or text.rstrip().endswith(("?", "？")):
         return ""
@@ -644,13 +671,15 @@ def last_clause(text: str) -> str:
         if text.startswith("which", word) or not language.reason.match(text, word, end):
             break
         clauses.pop()
-    word = statements.word_at(clauses[-1][0])
+    at, stop = clauses[-1]
+    word = statements.word_at(at)
     contrast = language.contrast.match(text, word)
-    clause = text[contrast.end() if contrast else word : end]
-    doubts = (language.refusal, language.retraction)
-    doubted = any(doubt.search(clause) for doubt in doubts)
-    clause = text[clauses[-1][0] : clauses[-1][1]].strip()
-    return "" if doubted or language.condition.search(text, start) else clause
+    rest = text[contrast.end() if contrast else word : end if not words else stop]
+    doubts = (language.refusal, language.retraction, language.ongoing)
+    rest = rest.replace(words, "") if words else rest
+    doubted = any(doubt.search(rest) for doubt in doubts)
+    doubted = doubted or language.condition.search(text, start) is not None
+    return "" if doubted else text[at:stop].strip(" ,;")
 
 
 def stated_answer(text: str, reading: Reading = "strict") -> str:

@@ -44,7 +44,10 @@ _NUMBER = re.compile(
     rf"(?:[0-9]{{1,12}},[0-9]{{1,2}}(?![0-9,])|-?{_FRACTION}|{NUMBER.pattern})"
     rf"(?:\s?(?:{'|'.join(lexicon.SCALES)}|factorial)s?\b)?"
 )
-_DECIMAL_COMMA = re.compile(r"-?[0-9]{1,12},(?:[0-9]{1,2}|[0-9]{4,12})(?![0-9,])")
+_LOCAL = re.compile(  # 3,5 and 12 000 in languages with a decimal comma
+    r"-?(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?:,[0-9]+)?"
+    r"|[0-9]{1,12},(?:[0-9]{1,2}|[0-9]{4,12}))(?![0-9,])"
+)
 _SECOND = re.compile(r"\A[^\W\d_]+\.?,?\s(?:\w{1,3}\s)?[0-9]")
 _GLUED_UNIT = re.compile(r"[A-Za-z]{2,}(?![\w^])")
 _UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
@@ -87,9 +90,10 @@ def _taken(text: str, start: int, end: int) -> Found | None:
     else a number."""
     if listed := _formula_at(text, start):
         return listed
-    comma = _DECIMAL_COMMA.match(text, start, end)
-    if comma and language_of(text) is not load_language("en"):
-        text = f"{text[:start]}{comma.group().replace(',', '.')}{text[comma.end() :]}"
+    local = _LOCAL.match(text, start, end)
+    if local and language_of(text) is not load_language("en"):
+        spelling = re.sub(r"\s", "", local.group()).replace(",", ".")
+        text = f"{text[:start]}{spelling:<{len(local.group())}}{text[local.end() :]}"
     clause = text[start:end].replace("**", "").strip(" _\n")
     number = _NUMBER.match(text, start, end)
     if _NAMES_AN_ANSWER.fullmatch(clause):
