@@ -48,9 +48,9 @@ LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
 
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
 _VALUE = re.compile(rf"[0-9{_MASK}]")
-_VALUES = re.compile(
-    rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?[0-9](?:(?:[0-9.,/]|[ \u00a0\u202f](?=[0-9]{{3}}(?![0-9])))*[0-9])?"
-)
+_DIGITS = r"[0-9](?:(?:[0-9.,/]|[ \u00a0\u202f](?=[0-9]{3}(?![0-9])))*[0-9])?"
+_VALUES = re.compile(rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?{_DIGITS}")
+_TO = re.compile(r"\bto\s+\Z", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^\|([^|\n]*)\|([^|\n]*)\|\s*\Z")
 _ENDED = re.compile(rf"[.!。！)*_\]”»\"{_MASK}]\s*\Z")
 _COLON = re.compile(r":\s|：|:(?=[^\x00-\x7f])")
@@ -539,6 +539,9 @@ class _Statements:
         places = [concludes.end()] if concludes else []
         signs: list[int] = []
         for verb in language.verb.finditer(self.masked, at, stop):
+            purpose = _TO.search(self.masked, at, verb.start())
+            if purpose and _VALUE.search(self.masked, at, purpose.start()):
+                continue  # 5 eggs to make 80 cakes
             (places if verb.group()[0].isalpha() else signs).append(verb.end())
         whole = [(place, True) for place in reversed(places)]
         for place, must_end in (*whole, *((sign, False) for sign in reversed(signs))):
@@ -573,7 +576,9 @@ class _Statements:
             corrects = None
         reasoned = at > start and language.reason.match(self.masked, first, at)
         worked = mark and mark.group()[0] in ":："
-        starts = corrects or reasoned or worked or language.conclusion.search(self.masked, at, place)
+        starts = (
+            corrects or reasoned or worked or language.conclusion.search(self.masked, at, place)
+        )
         if not starts and any(
             sign.search(self.masked, start, at) for sign in (_VALUES, language.doubt)
         ):

@@ -48,12 +48,15 @@ _LOCAL = re.compile(  # 3,5 and 12 000 in languages with a decimal comma
     r"-?(?:[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?:,[0-9]+)?"
     r"|[0-9]{1,12},(?:[0-9]{1,2}|[0-9]{4,12}))(?![0-9,])"
 )
-_SECOND = re.compile(r"\A[^\W\d_]+\.?,?\s(?:\w{1,3}\s)?[0-9]")
+_SECOND = re.compile(rf"\s[^\W\d_]+\.?,?\s(?:(?:{'|'.join(lexicon.CONNECTIVES)})\s)?[0-9]")
+_LEFT_SIDE = re.compile(r"[-−$€£(]*[0-9](?:[0-9\s.,()+*/×÷·−–$€£%=-]|\sx\s)*=\s*(?=[-−$€£]?[0-9])")
 _GLUED_UNIT = re.compile(r"[A-Za-z]{2,}(?![\w^])")
 _UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
 _NAMES_AN_ANSWER = re.compile(r"(?:the |our |my |final |only )*(?:answer|solution|result|value)s?")
 _NO_NOUNS = frozenset((*lexicon.FUNCTIONS, *lexicon.CONSTANT_WORDS, *lexicon.GREEK))
-_WORDS_AFTER = re.compile(r"\s(?P<first>[^\W\d_]{2,})?[^0-9$\\]*\Z")
+_WORDS_AFTER = re.compile(
+    r"(?:\s(?P<first>[^\W\d_]+))?(?![(^])(?P<more>[^0-9$\\=+*/^<>]*[^\W\d_][^0-9$\\=+*/^<>]*)?\W*\Z"
+)
 
 
 def flexible_answer(text: str) -> str | None:
@@ -98,21 +101,20 @@ def _taken(text: str, start: int, end: int) -> Found | None:
     number = _NUMBER.match(text, start, end)
     if _NAMES_AN_ANSWER.fullmatch(clause):
         return None
+    equals = _LEFT_SIDE.match(text, start, end)
+    if equals and (right := _taken(text, equals.end(), end)):
+        return right  # 40 - 25 = 15 cm
     glued = number and _GLUED_UNIT.match(text, number.end(), end)
     if number and glued and lexicon.known(glued.group()):
         return Found(f"{number.group().strip()} {glued.group()}", glued.end())  # 14cm
-    rest = text[number.end() : end].strip(" *_\n") if number else ""
-    if lexicon.known_unit(rest) or (_SECOND.search(rest) and _is_quantity(clause)):
+    words = number and _WORDS_AFTER.match(text, number.end(), end)
+    unit = words and (not words["more"] or lexicon.known_unit(words.group().strip(" *_\n")))
+    unit = unit or (number and _SECOND.match(text, number.end(), end))
+    rate = words and words["first"] in ("a", "an")  # 93 dollars a month
+    if unit and not rate and _is_quantity(clause):
         return Found(clause, end)  # 42.5 miles per hour, 3 hours and 20 minutes
-    if _is_answer(clause):
-        left, equals, right = clause.rpartition("=")
-        if equals and not re.search(r"[A-Za-z\\]", left) and _is_answer(right.strip()):
-            return Found(right.strip(), end)  # 40 - 25 = 15 cm
-        if _is_quantity(clause):
-            return Found(clause, end)
-        words = number and _WORDS_AFTER.match(text, number.end(), end)
-        if number and words and words["first"] and words["first"] not in _NO_NOUNS:
-            return Found(number.group().strip(), number.end())  # 34 ans
+    noun = words and words["first"] not in _NO_NOUNS  # 34 ans
+    if _is_answer(clause) and not noun:
         return Found(clause, number.end() if number and words else end)
     if number is None:
         return None

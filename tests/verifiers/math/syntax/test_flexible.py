@@ -70,7 +70,7 @@ def test_the_answer_without_a_box(text: str, answer: str | None) -> None:
         ("Since $2y = 8$ and $y = 4$, we stop", "y = 4"),
         # dollars before amounts are money
         ("She pays $5 and $6, and keeps $7 of it", "$7"),
-        ("9 eggs * $2 = $18 a day", "$18 a day"),
+        ("9 eggs * $2 = $18 a day", "$18"),
         ("It costs $40 = $<<20*2=40>>40 in all, and 3 more", "3"),
         ("first 3, then 4", "4"),
         ("it weighs 2,74 of them", "2,74"),
