@@ -584,8 +584,10 @@ class _Statements:
         ):
             return None
         begins = not _WORD.search(self.masked, at, place)
-        bounded = language.refusal.search(self.masked, at, stop if begins else place)
-        if bounded or language.doubt.search(self.masked, place, stop):
+        refused = language.refusal.search(self.masked, at, stop)
+        if refused and (begins or refused.end() <= place):
+            return None
+        if language.doubt.search(self.masked, place, stop):
             return None
         return self.take(self.text, place, self._clause_end(language, place, stop))
 
