@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from rewardkit.protocols import Bounded
 from rewardkit.records import Failure, Sample, Verdict
 from rewardkit.verifiers.exact import Normalisation, unwrap
+from rewardkit.verifiers.languages import LATIN, language_of, load_language
 from rewardkit.verifiers.reading import answer_block, boxes
 from rewardkit.verifiers.stated import (
     LAST_PART,
-    LATIN,
     Found,
     Reading,
-    language_of,
     last_clause,
-    load_language,
     standing_boxes,
     stated,
     stated_answer,

@@ -9,14 +9,12 @@ announcement that the table lacks. A reply in a language without a table states 
 
 from __future__ import annotations
 
-import functools
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rewardkit.verifiers.languages import LATIN, MASK, Language, language_of, load_language
 from rewardkit.verifiers.reading import after_marker, answer_block, box_spans, unnest
 
 Reading = Literal["strict", "lenient"]
@@ -29,9 +27,6 @@ LONGEST_SENTENCE = 1_000
 
 MOST_SENTENCES = 200
 
-_MASK = "\ue001"
-"""Stands for a formula's characters, which are no words."""
-
 _DELIMITER = re.compile(r"\\[\[\]()]|\\.|\$\$|\$|\n[ \t]*\n", re.DOTALL)
 _CLOSES = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
 _AMOUNT = re.compile(r"\s?(?:[0-9]|<<)")
@@ -42,29 +37,21 @@ _REMARK = re.compile(
     r"|\$\\(?:black)?square\$|[∎□■]|<\|[a-z_]{1,30}\|>(?:user|assistant|system)?)[.!\s]*){1,3}\Z",
     re.IGNORECASE,
 )
-_WRAPPING = r"[\s*_`:：=,，>→]"
-LATIN = "A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f"
-"""The letters of the Latin script and their accents, for a class: CJK words may follow B."""
-
 _BOLD_END = re.compile(r"\*\*([^*\n]{1,200})\*\*[.\s]*\Z")
-_VALUE = re.compile(rf"[0-9{_MASK}]")
+_VALUE = re.compile(rf"[0-9{MASK}]")
 _DIGITS = r"[0-9](?:(?:[0-9.,/]|[ \u00a0\u202f](?=[0-9]{3}(?![0-9])))*[0-9])?"
-_VALUES = re.compile(rf"{_MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?{_DIGITS}")
+_VALUES = re.compile(rf"{MASK}+|(?<![A-Za-z0-9.,])[-−±~≈<>≤≥√$€£]?{_DIGITS}")
 _TO = re.compile(r"\bto\s+\Z", re.IGNORECASE)
 _ROW = re.compile(r"(?m)^\|([^|\n]*)\|([^|\n]*)\|\s*\Z")
-_ENDED = re.compile(rf"[.!。！)*_\]”»\"{_MASK}]\s*\Z")
+_ENDED = re.compile(rf"[.!。！)*_\]”»\"{MASK}]\s*\Z")
 _COLON = re.compile(r":\s|：|:(?=[^\x00-\x7f])")
 _WORD = re.compile(r"[^\W\d_]{2}")
-_FORMULA_AFTER = re.compile(rf"[,，:：]\s*(?={_MASK})")
+_FORMULA_AFTER = re.compile(rf"[,，:：]\s*(?={MASK})")
 _NAME = re.compile(
     r"(?:\\(?:triangle|angle|vec|overline|mathbf)\s*)?\{?[A-Za-z]{1,4}\}?'?(?:\([a-z]\))?"
 )
 """A formula that only names a thing: `f(x)`, `ABC`, `\\triangle ABC`."""
 
-_VALUE_NEXT = (
-    r"(?:(?:la|le|el|il|a|o|der|die|das)\s|l['’])?[*$(]*"
-    rf"(?:[0-9{_MASK}]|(?-i:[A-J])(?!\w))"
-)
 _MARKS = " \t\r\n*_`"
 
 
@@ -77,112 +64,6 @@ class Found(NamedTuple):
 
 Take = Callable[[str, int, int], Found | None]
 """Reads the value at the start of `text[start:end]`, a clause; None where there is none."""
-
-
-class Language:
-    """The patterns of one language."""
-
-    def __init__(self, table: dict[str, list[str]], *, is_spaced: bool) -> None:
-        """Compile a table; words of a language that is written with spaces match as wholes."""
-        edges = (r"(?<![\w'’])", r"(?!\w)") if is_spaced else ("", "")
-
-        def words(*keys: str) -> str:
-            joined = "|".join(word.replace(" ", r"\s+") for key in keys for word in table[key])
-            joined = joined.replace("{value}", _VALUE_NEXT)
-            return f"{edges[0]}(?:{joined}){edges[1]}"
-
-        def compiled(pattern: str) -> re.Pattern[str]:
-            return re.compile(pattern, re.IGNORECASE)
-
-        refusal = words("negation", "hedge", "bound")
-        openings = words("opening", "conclusion", "sequel")
-        new_clause = words("because", "contrast", "sequel")
-        comma = (
-            r",\s+(?=[^\W\d_](?:[^\W\d_]|['’])|i\.e\.|[A-J] (?:is|are)\b)"
-            if is_spaced
-            else "[,，、](?![0-9])"
-        )
-        self.marks = compiled(words("announcement", "praise"))
-        self.announcement = compiled(words("announcement"))
-        self.copula = compiled(
-            rf"[\s*_]*(?:\([^()\n]{{0,40}}\)\s*)?(?:[:：=]+|-+(?=\s)|{words('copula')}"
-            rf"|(?=\*\*[-−]?[0-9]|{_MASK}|(?-i:[A-J])(?![{LATIN}'’])))"
-        )
-        self.whose = compiled(
-            rf"\s+{words('of')}\s[^{_MASK}0-9,.;:!?()]*?(?=\s(?:{words('copula')}))"
-        )
-        self.filler = compiled(rf"(?:{_WRAPPING}|['\"“‘]|<(?=[A-Z]>)|{words('filler')})*")
-        self.opening = compiled(rf"(?:[^\w\"“”„«»'‘>?]|\d+[.)]|{openings})*")
-        self.it = compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}")
-        self.verb = compiled(rf"{words('verb')}|[=:：]{_WRAPPING}*+|≈")
-        self.conclusion = compiled(rf"[\s*_]*{words('conclusion', 'sequel')}")
-        self.step = compiled(words("step"))
-        self.check = compiled(rf"\W*{words('check')}")
-        self.closing = compiled(rf"\W*{words('closing')}")
-        self.ongoing = compiled(words("ongoing"))
-        self.adverb = compiled(rf",\s*{words('conclusion', 'filler')}\s*,")
-        self.lead = compiled(rf"(?:[^\w\"“”„«»'‘>?(]|{words('opening', 'retraction', 'filler')})*")
-        self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
-        self.condition = compiled(words("condition"))
-        self.refusal = compiled(rf"{refusal}|[~≈≠<>≤≥]")
-        self.doubt = compiled(words("negation", "hedge"))
-        self.negation = compiled(words("negation"))
-        self.change = compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]")
-        self.retraction = compiled(words("retraction"))
-        self.contrast = compiled(words("contrast"))
-        self.second = compiled(words("second"))
-        self.reason = compiled(words("because", "reason"))
-        self.yes = compiled(rf"\W*{words('yes')}")
-        self.clause = compiled(
-            rf"[;；]\s|\s[—–]\s|\s-\s(?=[^\W\d_]{{2}})|\s(?=\((?!\s*[-0-9{_MASK}]))|{comma}"
-            rf"|(?<!\ball)(?<!thing),?\s+(?={new_clause})"
-            if is_spaced
-            else comma
-        )
-
-
-@functools.cache
-def _tables() -> dict[str, dict[str, list[str]]]:
-    return tomllib.loads((Path(__file__).parent / "languages.toml").read_text(encoding="utf-8"))
-
-
-@functools.cache
-def _common() -> dict[str, frozenset[str]]:
-    """The plain words of each language's table."""
-    return {
-        code: frozenset(
-            word for words in table.values() for entry in words for word in entry.split()
-        )
-        for code, table in _tables().items()
-    }
-
-
-@functools.cache
-def load_language(code: str) -> Language:
-    """The language with this code; its patterns are compiled once."""
-    return Language(_tables()[code], is_spaced=code not in ("zh", "ja", "ko"))
-
-
-_SCRIPTS = {
-    "ja": re.compile("[\u3040-\u30ff]"),
-    "ko": re.compile("[\uac00-\ud7a3]"),
-    "zh": re.compile("[\u4e00-\u9fff]"),
-    "ru": re.compile("[\u0400-\u04ff]"),
-}
-
-
-def language_of(sentence: str) -> Language | None:
-    """The language of a sentence by its script, else by its common words; None: unknown."""
-    if not sentence.isascii():
-        for code, script in _SCRIPTS.items():
-            if script.search(sentence):
-                return load_language(code)
-    spoken = re.findall(r"[^\W\d_]{2,}|[aeoéè](?!\w)", sentence.casefold())
-    if not spoken:
-        return load_language("en")
-    counts = {code: sum(map(words.__contains__, spoken)) for code, words in _common().items()}
-    best = max(counts, key=counts.__getitem__)
-    return load_language(best) if counts[best] and best != "others" else None
 
 
 def formulas(text: str) -> Iterator[tuple[tuple[int, int], str]]:
@@ -258,7 +139,7 @@ class _Statements:
         self.text, self.take = text, take
         masked = text
         for (start, end), content in formulas(text):
-            cover = "x" if _NAME.fullmatch(content) else _MASK
+            cover = "x" if _NAME.fullmatch(content) else MASK
             masked = masked[:start] + cover * (end - start) + masked[end:]
         masked = _ROW.sub(_as_sentence, masked)
         self.masked = masked
@@ -269,7 +150,7 @@ class _Statements:
             if masked[start:end].strip(_MARKS)
         ]
         self.sentences = spans[-MOST_SENTENCES:]
-        self.language = language_of(masked.replace(_MASK, " "))
+        self.language = language_of(masked.replace(MASK, " "))
         self.answer: str | None = None
         self.announced_at = -1
         """Where the last sentence that announces, denies or takes back an answer starts; or -1."""
@@ -284,11 +165,7 @@ class _Statements:
                 language.marks.search(self.masked, start, end) for language in expected
             ):
                 self._read(self.language_at(start, end), start, end)
-        while len(self.sentences) > 1:
-            language = self.language_at(*self.sentences[-1])
-            passed = (language.check, language.closing) if language else ()
-            if not any(kind.match(self.masked, *self.sentences[-1]) for kind in passed):
-                break
+        while len(self.sentences) > 1 and self._is_passed_over(*self.sentences[-1]):
             self.sentences.pop()
         start, end = self.sentences[-1] if self.sentences else (-1, -1)
         # words alone replace no answer: "Every step was checked twice."
@@ -300,8 +177,16 @@ class _Statements:
             self.answer = self._at_end(start, end) or self.answer
         return self.answer
 
+    def _is_passed_over(self, start: int, end: int) -> bool:
+        """Whether a sentence only checks the conclusion before it, or ends the conversation."""
+        language = self.language_at(start, end)
+        if language is None or language.check.match(self.masked, start, end):
+            return language is not None
+        closes = language.closing.match(self.masked, start, end)
+        return closes is not None and not language.negation.search(self.masked, start, end)
+
     def language_at(self, start: int, end: int) -> Language | None:
-        return language_of(self.masked[start:end].replace(_MASK, " ")) or self.language
+        return language_of(self.masked[start:end].replace(MASK, " ")) or self.language
 
     def _read(self, language: Language | None, start: int, end: int) -> None:
         """Read a sentence that may announce, correct or take back an answer."""
@@ -467,9 +352,9 @@ class _Statements:
         """Return what the end of the text states: bold, a displayed formula, the last sentence."""
         language = self.language_at(start, end)
         line = self.masked[start:end].strip(_MARKS + ".。")
-        if line and not line.strip(_MASK):  # a formula alone, after the words before it
+        if line and not line.strip(MASK):  # a formula alone, after the words before it
             before = self.masked[:start].rstrip().rpartition("\n")[2]
-            language = language_of(before.replace(_MASK, " ")) or language
+            language = language_of(before.replace(MASK, " ")) or language
             refused = language is None or language.refusal.search(before)
             found = None if refused else self.take(self.text, self.word_at(start), end)
             return found.value if found else None

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rewardkit.text.thinking import Thinking, text_to_read
+from rewardkit.verifiers.languages import language_of, load_language
 from rewardkit.verifiers.math import lexicon
 from rewardkit.verifiers.math.parsed_answer import read_answer
 from rewardkit.verifiers.math.spelling import repaired
@@ -16,8 +17,6 @@ from rewardkit.verifiers.reading import NUMBER, after_marker, answer_block, boxe
 from rewardkit.verifiers.stated import (
     Found,
     formulas,
-    language_of,
-    load_language,
     standing_boxes,
     stated,
     states_words,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.verifiers.json_schema import refuse_number, unique_keys
+from rewardkit.verifiers.languages import language_of, load_language
 from rewardkit.verifiers.reading import fenced_block
-from rewardkit.verifiers.stated import LONGEST_SENTENCE, language_of, load_language
+from rewardkit.verifiers.stated import LONGEST_SENTENCE
 
 LONGEST_PYTHONIC = 100_000
 """Characters of a text that is read as Python's calls."""
