@@ -377,11 +377,12 @@ class _Statements:
             self.masked, self.word_at(start), end
         ):
             return None  # a row of a table that isn't its total
-        if language.ongoing.search(self.masked, start, end):
-            return None
         self.masked = language.adverb.sub(_without_commas, self.masked)
         found = self._find_conclusion(language, start, end)
-        return found.value if found and self._stands(language, found, start, end) else None
+        if found is None or not self._stands(language, found, start, end):
+            return None
+        clause = max(at for at in self.clause_starts(language, start, end) if at < found.end)
+        return None if language.ongoing.search(self.masked, clause, end) else found.value
 
     def _find_conclusion(self, language: Language, start: int, end: int) -> Found | None:
         """Return what a sentence states after its last verb or sign of equality.

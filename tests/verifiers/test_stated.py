@@ -8,6 +8,7 @@ import pytest
 
 from rewardkit import Verdict, load_verifier, verify
 from rewardkit.audit.generators.replies import WORDING, sentences
+from rewardkit.verifiers.languages import load_language
 from rewardkit.verifiers.stated import Found, stated
 
 
@@ -270,6 +271,13 @@ LONG = {
     "lines": "it is 7\n",
     "dollars": "$",
 }
+
+
+@pytest.mark.parametrize("code", ["en", "de", "fr", "es", "pt", "it", "ru", "zh", "ja", "ko"])
+def test_the_words_of_each_language_make_patterns(code: str) -> None:
+    language = load_language(code)
+    for name in ("negation", "refusal", "condition", "ongoing", "retraction", "announcement"):
+        assert getattr(language, name).search("") is None
 
 
 def test_a_run_of_signs_is_one_sign() -> None:
