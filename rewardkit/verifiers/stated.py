@@ -494,10 +494,10 @@ def states_words(text: str, words: str) -> bool:
     copula = noun and language.copula.match(text, noun.end())
     edge = r"(?<!\w)" if re.search(f"[{LATIN}]", words) else ""
     ending = re.compile(rf"{edge}{re.escape(words)}[\s*_.!。！\"”$}}]*\Z", re.IGNORECASE)
-    if copula and ending.match(text, language.filler.match(text, copula.end()).end()):
+    filler = copula and language.filler.match(text, copula.end())
+    if filler and ending.match(text, filler.end()):
         return True
-    clause = last_clause(text, words)
-    return ending.search(clause) is not None
+    return ending.search(last_clause(text, words)) is not None
 
 
 _PLACEHOLDER = re.compile(

@@ -97,30 +97,36 @@ def _taken(text: str, start: int, end: int) -> Found | None:
         spelling = re.sub(r"\s", "", local.group()).replace(",", ".")
         text = f"{text[:start]}{spelling:<{len(local.group())}}{text[local.end() :]}"
     clause = text[start:end].replace("**", "").strip(" _\n")
-    number = _NUMBER.match(text, start, end)
     if _NAMES_AN_ANSWER.fullmatch(clause):
         return None
     equals = _LEFT_SIDE.match(text, start, end)
     if equals and (right := _taken(text, equals.end(), end)):
         return right  # 40 - 25 = 15 cm
-    glued = number and _GLUED_UNIT.match(text, number.end(), end)
-    if number and glued and lexicon.known(glued.group()):
-        return Found(f"{number.group().strip()} {glued.group()}", glued.end())  # 14cm
-    words = number and _WORDS_AFTER.match(text, number.end(), end)
-    unit = words and (not words["more"] or lexicon.known_unit(words.group().strip(" *_\n")))
-    unit = unit or (number and _SECOND.match(text, number.end(), end))
-    rate = words and words["first"] in ("a", "an")  # 93 dollars a month
-    if unit and not rate and _is_quantity(clause):
-        return Found(clause, end)  # 42.5 miles per hour, 3 hours and 20 minutes
-    noun = words and words["first"] not in _NO_NOUNS  # 34 ans
-    if _is_answer(clause) and not noun:
-        return Found(clause, number.end() if number and words else end)
-    if number is None:
-        return None
+    if number := _NUMBER.match(text, start, end):
+        return _with_unit(text, number, end, clause)
+    return Found(clause, end) if _is_answer(clause) else None
+
+
+def _with_unit(text: str, number: re.Match[str], end: int, clause: str) -> Found:
+    value = number.group().strip()
+    glued = _GLUED_UNIT.match(text, number.end(), end)
+    if glued and lexicon.known(glued.group()):
+        return Found(f"{value} {glued.group()}", glued.end())  # 14cm
+    words = _WORDS_AFTER.match(text, number.end(), end)
+    measured = _SECOND.match(text, number.end(), end) is not None  # 3 hours and 20 minutes
+    if words and words["first"] not in ("a", "an"):  # 93 dollars a month
+        known = lexicon.known_unit(words.group().strip(" *_\n"))  # 42.5 miles per hour
+        measured = measured or not words["more"] or known is not None
+    if measured and _is_quantity(clause):
+        return Found(clause, end)
+    noun = words is not None and words["first"] not in _NO_NOUNS  # 34 ans
+    if not noun and _is_answer(clause):
+        return Found(clause, number.end() if words else end)
     unit = _UNIT.match(text, number.end(), end)
-    known = unit is not None and lexicon.known(unit.group().strip().partition("/")[0])
-    with_unit = text[number.start() : unit.end()].strip() if unit and known else ""
-    return Found(with_unit if _is_answer(with_unit) else number.group().strip(), number.end())
+    if unit and lexicon.known(unit.group().strip().partition("/")[0]):
+        whole = text[number.start() : unit.end()].strip()
+        value = whole if _is_answer(whole) else value
+    return Found(value, number.end())
 
 
 def _whole(text: str) -> str | None:
