@@ -199,7 +199,7 @@ _LONGEST_UNIT = 120
 
 _UNIT_FACTOR = re.compile(
     r"\s*(?P<under>/|\bper\b)?\s*(?:(?P<power>sq|square|cu|cubic)\b[. ]*)?"
-    r"(?P<name>[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%¢℃℉£][CF]?)"
+    rf"(?P<name>[^\W\d_]+(?:['.-][^\W\d_]+)*\.?|[°%℃℉{CURRENCY_SIGNS}][CF]?)"
     r"(?:\s?\^?\s?(?P<exponent>[-−]?[0-9])|\s+(?P<raised>squared|cubed)\b)?",
     re.IGNORECASE,
 )

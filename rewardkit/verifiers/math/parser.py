@@ -514,7 +514,8 @@ def _term(tokens: Tokens) -> Node:
     """Factors with · / or nothing between; a unit after them makes a quantity."""
     factors = [_factor(tokens)]
     while True:
-        if _unit_follows(tokens):
+        unit = tokens.ahead(1) if tokens.next.text == "/" else tokens.next
+        if unit.kind == "text":
             return _quantity(tokens, factors)
         sign = tokens.mark("·/*⨯✕⊙")
         if sign in (None, "·", "*") and tokens.mark("…"):
@@ -598,18 +599,7 @@ def _whole_fraction(node: Node) -> Number | None:
 _RADIANS = ("rad", "radian", "radians")
 
 
-def _unit_follows(tokens: Tokens) -> bool:
-    token = tokens.next
-    if token.kind != "mark":
-        return token.kind == "text"
-    if token.text == "/":
-        return tokens.ahead(1).kind == "text"
-    return token.text in lexicon.CURRENCY_SIGNS and tokens.ahead(1).kind != "number"
-
-
 def _quantity(tokens: Tokens, factors: list[Node]) -> Node:
-    if tokens.next.kind == "mark" and tokens.next.text in lexicon.CURRENCY_SIGNS:
-        return Quantity(multiplied(factors), *lexicon.unit_table()[tokens.take().text])
     words = _unit_words(tokens)
     if words and words[-1].lower() == "and":
         words.pop()
