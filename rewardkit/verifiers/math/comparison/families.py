@@ -25,7 +25,7 @@ from rewardkit.verifiers.math.comparison.matrices import (
     with_parts,
 )
 from rewardkit.verifiers.math.comparison.sets import NoRegionError, region
-from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, Ball, UndefinedError
+from rewardkit.verifiers.math.numbers.balls import NO_VALUE_ERRORS, Ball, UndefinedError, take_steps
 from rewardkit.verifiers.math.numbers.equality import (
     Evaluator,
     MathComparison,
@@ -568,6 +568,7 @@ def _moved(point: list[Ball], step: list[Ball], times: int) -> list[Ball]:
 
 def _holds(first: list[Progression], second: list[Progression], *, forward: bool) -> bool:
     """Whether the second union holds as many members of the first as a period has, at most."""
+    take_steps(len(first) * len(second) * MOST_CLASSES)
     members = (
         _moved(*progression, count) for progression in first for count in range(MOST_CLASSES)
     )
