@@ -188,6 +188,8 @@ def _listed(text: str) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 _WORDS = re.compile(r"(?:\\text\s*\{)?\s*(?P<words>[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){0,3})\s*\}?")
+_ENVIRONMENT = re.compile(r"\\(begin|end)(?:\{boxed\}|boxed(?![a-z]))(?:\s*\{)?")
+"""A box that is written, or damaged, as an environment."""
 _STARRED = re.compile(r"\A\*\*(.+)\*\*\Z", re.DOTALL)
 
 
@@ -203,6 +205,8 @@ def answers(
     text = text_to_read(text, thinking)
     block = answer_block(text)
     source = text if block is None else block
+    if "\\begin" in source and "boxed" in source:
+        source = _ENVIRONMENT.sub(lambda end: "}" if end[1] == "end" else r"\boxed{", source)
     found = [_STARRED.sub(r"\1", box) for box in standing_boxes(source)] if "ox" in source else []
     if reading == "boxed" or found:
         return found
