@@ -393,7 +393,8 @@ def is_name(run: str) -> bool:
 
 def is_plain_word(run: str) -> bool:
     """Whether letters in a text command are a word, and neither a sign nor a function."""
-    return is_name(run) and run not in GREEK and run not in FUNCTIONS and run not in CONSTANT_WORDS
+    sign = run in GREEK or run in FUNCTIONS or run in CONSTANT_WORDS
+    return run.lower() in ("he", "it", "we") or (is_name(run) and not sign)
 
 
 MONTHS: Final = listed(WORDS["months"])

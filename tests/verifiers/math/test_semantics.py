@@ -83,6 +83,9 @@ groups:
   \mathbb{Z}/2\mathbb{Z}\times\mathbb{Z}/4\mathbb{Z} ~ \mathbb{Z}_4\oplus\mathbb{Z}_2
   \operatorname{Gal}(L/\mathbb{Q})\cong S_4 ~ S_4
   \pi_1(Y)\cong\mathbb{Z}/3\mathbb{Z} ~ \mathbb{Z}_3
+curves of constants:
+  x^2+y^2=K ~ \frac{x^2}{2}+\frac{y^2}{2}=C ;; x^2=y^2+C ~ x^2-y^2=C ;; \text{18 remaining} ~ 18
+  \text{It takes 18 days} ~ 18
 chains of names:
   (u,v,w)=(2,2,2) ~ u=v=w=2 ;; \operatorname{rank}M=2,\operatorname{nullity}M=1 ~
     \text{rank}(M)=2,\ \text{nullity}(M)=1
@@ -578,6 +581,8 @@ labels and steps:
 mixed:
   \$8\frac14 ~ \$8.75 ;; 2\text{ R }17 ~ 17\text{ R }2 ;; 17 ~ 17\text{ R }2 ;; ①② ~ ①③
   7\text{ (eight)} ~ 7 ;; \text{after }1969 ~ 1969 ;; \text{12:30 a.m.} ~ 12:30
+curves of constants:
+  x^2+y^2=C ~ x^2-y^2=C ;; x^2-y^2=1 ~ x^2-y^2=C ;; x-y=C ~ x^2-y^2=C
 chains of names:
   h(v)=4 ~ v=4 ;; 3:5 ~ 3:05 ;; u=v=2 ~ u=v=w=2 ;; u=v=2 ~ u=2
   m=3^k,\ k\ge2 ~ m=3^k,\ k\in\mathbb{N} ;; C_m^2 ~ \binom m2

@@ -20,6 +20,7 @@ from rewardkit.verifiers.math.comparison.matrices import (
     at,
     coordinates,
     dependent,
+    line,
     minus,
     whole,
     with_parts,
@@ -35,6 +36,8 @@ from rewardkit.verifiers.math.numbers.equality import (
 )
 from rewardkit.verifiers.math.numbers.exact import rational
 from rewardkit.verifiers.math.tree import (
+    MINUS_ONE,
+    ONE,
     Call,
     Constant,
     Matrix,
@@ -125,6 +128,8 @@ def same_family(answer: Node, reference: Node) -> MathComparison | None:
     """Compare two families as sets; None where a side is none, or where that isn't decided."""
     if not (_may_be(answer) or _may_be(reference)) or answer == reference:
         return None
+    if (found := _same_curves(answer, reference)) is not None:
+        return found
     mine, theirs = map(_read, statements.as_products(answer, reference))
     if mine is None or theirs is None:
         return None
@@ -145,6 +150,30 @@ def same_family(answer: Node, reference: Node) -> MathComparison | None:
     named = {type(family.name) for family in (mine, theirs)}
     differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
     return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
+
+
+def _same_curves(answer: Node, reference: Node) -> MathComparison | None:
+    """x² + y² = K for x²/2 + y²/2 = C: curves on which a function is constant, up to a factor."""
+    first, second = map(_constant_on, (answer, reference))
+    if first is None or second is None:
+        return None
+    names = symbols(first) | symbols(second)
+    varies = [dependent([(part,), (ONE,)], names) is False for part in (first, second)]
+    same = dependent([(first,), (second,), (ONE,)], names)
+    return MathComparison(same, _STEP) if all(varies) and same is not None else None
+
+
+def _constant_on(node: Node) -> Node | None:
+    """The function of two letters that an equation says to be a free constant."""
+    constants = {name for name in symbols(node) & _CONSTANTS if name[0].isupper()}
+    if not isinstance(node, Relation) or node.operators != ("=",) or len(constants) != 1:
+        return None
+    left, right = node.sides
+    if left is None or right is None or len(symbols(node)) != 3:
+        return None
+    found = line(difference(left, right), *constants)
+    alone = found and any(same_value(found[1], sign).equal for sign in (ONE, MINUS_ONE))
+    return found[0] if found and alone else None
 
 
 def written_out(node: Node) -> Node:
