@@ -66,6 +66,7 @@ class Language:
         self.praise = compiled(rf"[\s*_)\]'\"$.:]*{words('praise')}")
         self.condition = compiled(words("condition"))
         self.refusal = compiled(rf"{refusal}|[~≈≠<>≤≥]")
+        self.bound = compiled(rf"{words('bound')}|[~≈≠<>≤≥]")
         self.doubt = compiled(words("negation", "hedge"))
         self.negation = compiled(words("negation"))
         self.change = compiled(rf"{words('change')}|(?<![a-zA-Z])[½²³!?+*×÷^]")

@@ -429,11 +429,13 @@ class _Statements:
             if purpose and _VALUE.search(self.masked, at, purpose.start()):
                 continue  # 5 eggs to make 80 cakes
             (places if verb.group()[0].isalpha() else signs).append(verb.end())
-        refused = language.refusal.search(self.masked, at, stop)
+        doubt = language.doubt.search(self.masked, at, stop)
         whole = [(place, True) for place in reversed(places)]
         for place, must_end in (*whole, *((sign, False) for sign in reversed(signs))):
             value = self._after_filler(language, place, stop)
-            if value >= stop or (refused and refused.start() <= value):
+            *_, other = (at, *(found.end() for found in _VALUES.finditer(self.masked, at, place)))
+            bound = language.bound.search(self.masked, other, stop)  # bounds the next value
+            if value >= stop or any(word and word.start() <= value for word in (doubt, bound)):
                 continue
             last = self._clause_end(language, value, stop)
             found = self.take(self.text, value, last)

@@ -50,6 +50,8 @@ _LOCAL = re.compile(  # 3,5 and 12 000 in languages with a decimal comma
 _SECOND = re.compile(rf"\s[^\W\d_]+\.?,?\s(?:(?:{'|'.join(lexicon.CONNECTIVES)})\s)?[0-9]")
 _LEFT_SIDE = re.compile(r"[-−$€£(]*[0-9](?:[0-9\s.,()+*/×÷·−–$€£%=-]|\sx\s)*=\s*(?=[-−$€£]?[0-9])")
 _GLUED_UNIT = re.compile(r"[A-Za-z]{2,}(?![\w^])")
+_GLUED = re.compile(r"(?:(?:[a-zA-Zα-ωπ√^]|\((?=[-0-9A-Za-z√(]))(?!\.)[^\s,;:*，。；]*)")
+_JOINED = re.compile(r"(?<=[0-9)])\s(?:et|y|und|e)\s(?=[a-z](?:_?[0-9])?\s?=)")
 _UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
 _NAMES_AN_ANSWER = re.compile(r"(?:the |our |my |final |only )*(?:answer|solution|result|value)s?")
 _NO_NOUNS = frozenset((*lexicon.FUNCTIONS, *lexicon.CONSTANT_WORDS, *lexicon.GREEK))
@@ -104,10 +106,11 @@ def _taken(text: str, start: int, end: int) -> Found | None:
         return right  # 40 - 25 = 15 cm
     if number := _NUMBER.match(text, start, end):
         return _with_unit(text, number, end, clause)
+    clause = _JOINED.sub(", ", clause)
     return Found(clause, end) if _is_answer(clause) else None
 
 
-def _with_unit(text: str, number: re.Match[str], end: int, clause: str) -> Found:
+def _with_unit(text: str, number: re.Match[str], end: int, clause: str) -> Found | None:
     value = number.group().strip()
     glued = _GLUED_UNIT.match(text, number.end(), end)
     if glued and lexicon.known(glued.group()):
@@ -122,6 +125,9 @@ def _with_unit(text: str, number: re.Match[str], end: int, clause: str) -> Found
     noun = words is not None and words["first"] not in _NO_NOUNS  # 34 ans
     if not noun and _is_answer(clause):
         return Found(clause, number.end() if words else end)
+    if more := _GLUED.match(text, number.end(), end):  # 12π cm³
+        whole = f"{value}{more.group()}"
+        return Found(whole, more.end()) if _is_answer(whole) else None
     unit = _UNIT.match(text, number.end(), end)
     if unit and lexicon.known(unit.group().strip().partition("/")[0]):
         whole = text[number.start() : unit.end()].strip()

@@ -123,6 +123,10 @@ def test_lenient_also_reads_the_last_formula_and_the_last_number(
         ("Las soluciones son $x=4$ y $x=-7$.", "4", False),
         ("Das Ergebnis ist **-7**.", "7", False),
         ("Das Ergebnis: **-7**", "-7", True),
+        ("El volumen mide **12π cm³**.", "12", False),
+        ("Der Wert zwischen 2 und 5 beträgt 7.", "7", True),
+        ("Der Wert beträgt zwischen 5 und 7.", "7", False),
+        ("32+14=46(元)", "46", True),
     ],
 )
 def test_verdicts(text: str, reference: str, correct: bool) -> None:
