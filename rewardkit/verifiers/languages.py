@@ -57,6 +57,7 @@ class Language:
         self.it = compiled(rf"(?:[\s*_,.…!:;-]|{words('retraction', 'conclusion')})*{words('it')}")
         self.verb = compiled(rf"{words('verb')}|[=:：]{WRAPPING}*+|≈")
         self.conclusion = compiled(rf"[\s*_]*{words('conclusion', 'sequel')}")
+        self.supposition = compiled(words("supposition"))
         self.step = compiled(words("step"))
         self.check = compiled(rf"\W*{words('check')}")
         self.closing = compiled(rf"\W*{words('closing')}")

@@ -399,7 +399,8 @@ class _Statements:
             concludes = language.conclusion.match(self.masked, at, stop)
             aside = at > start and reason is not None and not concludes
             if not aside:
-                if language.condition.search(self.masked, start, stop):
+                supposed = at == start and language.supposition.match(self.masked, self.word_at(at))
+                if supposed or language.condition.search(self.masked, start, stop):
                     return None
                 found = self._after_verb(language, at, stop)
                 if not found and not _VALUES.search(self.masked, stop, end):
