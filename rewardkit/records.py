@@ -227,7 +227,7 @@ class Verdict(Shown):
                 if not isinstance(getattr(judged, name), kinds):
                     kind = type(getattr(judged, name)).__name__
                     raise ValueError(f"the verdict's {name} can't be of type {kind}")
-            if not all(isinstance(span, Span) for span in judged.spans):
+            if judged.spans and not all(isinstance(span, Span) for span in judged.spans):
                 raise ValueError("the verdict's spans must be of type Span")
             return judged
         if isinstance(judged, bool):

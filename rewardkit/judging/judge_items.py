@@ -95,7 +95,10 @@ def _judge_last_turns(
     items = [_last_turn(text, sample, keeps_thinking) for text, sample in items]
     verdicts = _judge_alternatives(verifier, items, options, control)
     turns = zip(verdicts, items, texts, strict=True)
-    return [verdict.in_text(turn, text) for verdict, (turn, _), text in turns]
+    return [
+        verdict.in_text(turn, text) if verdict.spans else verdict
+        for verdict, (turn, _), text in turns
+    ]
 
 
 def _judge_alternatives(

@@ -210,15 +210,17 @@ class Gsm8k(Bounded):
     def _marked(self, text: str) -> str | None:
         """The answer after the marker: the last one of the first question."""
         found: list[str] = []
-        for part in text.split(self.marker)[1:]:
-            found.append(part.strip().partition("\n")[0].strip())
-            if (found[-1] and self.which == "first") or _NEXT_QUESTION.search(part):
+        parts = text.split(self.marker)[1:]
+        for part in parts:
+            if line := part.strip().partition("\n")[0].strip():
+                found.append(line)
+            if (found and self.which == "first") or _NEXT_QUESTION.search(part):
                 break
-        if not any(found):
-            return "" if found else None
-        *earlier, last = filter(None, found)
-        cut = text.endswith(last) and earlier and earlier[-1].startswith(last)
-        return earlier[-1] if cut else last  # 13 … 1, cut off at the limit
+        if not found:
+            return "" if parts else None
+        last = found.pop()
+        cut = found and text.endswith(last) and found[-1].startswith(last)
+        return found[-1] if cut else last  # 13 … 1, cut off at the limit
 
 
 _NEXT_QUESTION = re.compile(

@@ -12,9 +12,8 @@ CLOSE_ANSWER = re.compile(r"</answer>", re.IGNORECASE | re.ASCII)
 BOX_TOKEN = re.compile(
     r"(?P<box>(?:\\{1,2}f?b|\x08)ox(?:ed)?(?![a-zA-Z])\s*\{)"  # \boxed{, \fbox{, \box{
     r"|\\boxed\s+(?P<bare>[^\s$\\{}]*[0-9][^\s$\\{}]*|[a-zA-Z](?=[\s.$]))"  # \boxed 5
-    r"|\\."  # an escaped brace or any other command
-    r"|(?P<open>\{)|(?P<close>\})",
-    re.DOTALL,
+    r"|\\[\\{}\x08]"  # an escaped brace or a line break
+    r"|(?P<open>\{)|(?P<close>\})"
 )
 
 NUMBER = re.compile(
@@ -55,7 +54,7 @@ def answer_block(text: str) -> str | None:
 
 def answer_tags(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
     """Return the opening and the closing tag of the last complete answer block."""
-    close = last_match(CLOSE_ANSWER, text)
+    close = last_match(CLOSE_ANSWER, text) if "<" in text else None
     opening = last_match(OPEN_ANSWER, text, close.start()) if close else None
     return (opening, close) if opening and close else None
 
@@ -79,13 +78,14 @@ def box_spans(text: str) -> tuple[list[tuple[int, int]], int]:
     word = text.find("ox")  # braces before it close no box, and to search them takes long
     first = len(text[:word].rstrip("bf\\\x08"))
     for token in BOX_TOKEN.finditer(text, first) if word >= 0 else ():
-        if token["box"]:
+        kind = token.lastgroup
+        if kind == "box":
             opened.append(token.end())
-        elif token["open"]:
+        elif kind == "open":
             opened.append(None)
-        elif token["bare"]:
+        elif kind == "bare":
             spans.append(token.span("bare"))
-        elif token["close"] and opened:
+        elif kind == "close" and opened:
             start = opened.pop()
             if start is not None:
                 while spans and spans[-1][0] >= start:

@@ -525,16 +525,13 @@ def standing_boxes(text: str) -> list[str]:
     spans, last_opened = box_spans(text)
     if last_opened > (spans[-1][0] if spans else -1):
         return []
-    if len(spans) == 1 and (only := unnest(text[slice(*spans[0])])).isdigit():
-        return [only]
     kept: list[str] = []
-    ended, only_marks = 0, True
+    ended = 0
     for start, end in spans:
-        between, content = text[ended:start].rpartition("\\")[0], unnest(text[start:end])
-        only_marks = not re.search(r"[^\W\d_]{2}", between)
-        ended = end
-        empty = _PLACEHOLDER.fullmatch(content) is not None
-        offered = kept and (only_marks or _STILL.search(between))
+        between = text[ended:start].rpartition("\\")[0] if kept else ""
+        content, ended = unnest(text[start:end]), end
+        empty = not content.isdigit() and _PLACEHOLDER.fullmatch(content) is not None
+        offered = kept and (not _WORD.search(between) or _STILL.search(between))
         if empty and (content.strip("? ") or len(spans) > 1) and not offered:
             continue
         if kept and _ABOUT.fullmatch(between):

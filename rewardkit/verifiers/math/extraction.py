@@ -213,7 +213,8 @@ def answers(
     source = text if block is None else block
     if "\\begin" in source and "boxed" in source:
         source = _ENVIRONMENT.sub(lambda end: "}" if end[1] == "end" else r"\boxed{", source)
-    found = [_STARRED.sub(r"\1", box) for box in standing_boxes(source)] if "ox" in source else []
+    found = standing_boxes(source) if "ox" in source else []
+    found = [_STARRED.sub(r"\1", box) if box.startswith("**") else box for box in found]
     if reading == "boxed" or found:
         return found
     if block is not None:

@@ -241,7 +241,7 @@ def nodes(root: Node) -> list[Node]:
 
 def symbols(root: Node) -> frozenset[str]:
     """The names of the variables."""
-    return frozenset(node.name for node in nodes(root) if isinstance(node, Symbol))
+    return frozenset([node.name for node in nodes(root) if isinstance(node, Symbol)])
 
 
 def item_of(name: str, index: str) -> tuple[str, int] | None:

@@ -43,6 +43,7 @@ MOST_BOXES = 16
 _PLAIN = re.compile(
     r"\s*\$?\s*([-+]?[0-9]{1,18}(?:\.[0-9]{1,12})?|[-+]?[0-9]{1001,100000})\.?\s*\$?\s*"
 )
+_CONTENT = re.compile(r"[^\W_]|[\\∅]")
 _CAPITALS = re.compile("⦃?[A-Z]{2,}(?:,[A-Z]{2,})*⦄?")
 _OPTIONS = re.compile("[A-H](?:(?:,| and )?[A-H])+")
 """Letters of several options: AC, or A and C."""
@@ -98,9 +99,11 @@ class Math(Verifier):
 
     def quick(self, text: str, sample: Sample, /) -> Verdict | None:
         """Return the verdict if it needs no symbolic engine and few steps, else None."""
-        with contextlib.suppress(balls.StepsError), balls.limit_steps(balls.QUICK_STEPS):
-            return self._judge(text, sample, self.compare_quick)
-        return None
+        try:
+            with balls.StepsLimit(balls.QUICK_STEPS):
+                return self._judge(text, sample, self.compare_quick)
+        except balls.StepsError:
+            return None
 
     def __call__(self, text: str, sample: Sample, /) -> Verdict:
         """Return the verdict, with the symbolic engines if nothing cheaper decides it."""
@@ -135,7 +138,7 @@ class Math(Verifier):
         gold = read_answer(reference).tree
         if gold is None:
             return lines
-        with contextlib.suppress(balls.StepsError), balls.limit_steps(balls.QUICK_STEPS):
+        with contextlib.suppress(balls.StepsError), balls.StepsLimit(balls.QUICK_STEPS):
             lines += _typed([read_answer(answer).tree for answer in answers], gold)
         return lines
 
@@ -219,7 +222,7 @@ class Math(Verifier):
     def read(self, text: str, reference: str) -> tuple[list[str], str] | Verdict:
         """Extract the different answers, last first, and the reference; or give a verdict."""
         gold = bare_reference(reference)
-        if not any(character.isalnum() or character in "\\∅" for character in gold):
+        if not _CONTENT.search(gold):
             return Verdict.unjudged(f"the reference {reference!r} can't be read")
         found = list(dict.fromkeys(answers(text, self.reading, self.thinking, gold)))
         found = found[-1:] if self.boxes == "last" else found

@@ -149,8 +149,9 @@ _PLAIN = frozenset((tree.Number, tree.Symbol, tree.Constant, tree.Sum, tree.Prod
 def _is_plain(node: tree.Node) -> bool:
     """Whether it is built from numbers and letters alone, so that nothing but its value counts."""
     parts = tree.nodes(node)
-    plain = all(type(part) in _PLAIN and not is_constant(part) for part in parts)
-    return plain and not any(map(matrices.is_of_matrix, parts))
+    if not _PLAIN.issuperset(map(type, parts)):
+        return False
+    return not any(is_constant(part) or matrices.is_of_matrix(part) for part in parts)
 
 
 def _one_form(node: tree.Node, second: tree.Node, policy: Policy) -> tree.Node:

@@ -7,8 +7,7 @@ and its precision is ours to choose; intervals of mpmath are 30 times slower.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import reduce
@@ -63,14 +62,17 @@ class StepsError(Exception):
 steps_left: ContextVar[list[int] | None] = ContextVar("steps_left", default=None)
 
 
-@contextmanager
-def limit_steps(steps: int) -> Iterator[None]:
-    """Raise StepsError where evaluators take more steps; the outermost limit holds."""
-    token = steps_left.set(steps_left.get() or [steps])
-    try:
-        yield
-    finally:
-        steps_left.reset(token)
+class StepsLimit:
+    """Raises StepsError where evaluators take more steps; the outermost limit holds."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def __enter__(self) -> None:
+        self.token = steps_left.set(steps_left.get() or [self.steps])
+
+    def __exit__(self, *error: object) -> None:
+        steps_left.reset(self.token)
 
 
 def take_steps(count: int) -> None:

@@ -73,7 +73,7 @@ def same_value(first: Node, second: Node) -> MathComparison:
         return MathComparison(same, "an exact comparison of rational functions")
     handed_on = balls.steps_left.get() is not None  # what takes too long here goes to a worker
     try:
-        with balls.limit_steps(balls.MOST_STEPS), _lock:
+        with balls.StepsLimit(balls.MOST_STEPS), _lock:
             return _AtPoints(first, second, names, parts).run()
     except balls.StepsError:
         if handed_on:
