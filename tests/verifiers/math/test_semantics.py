@@ -200,6 +200,7 @@ interval:
   u\ne 3,-8 ~ \mathbb{R}\setminus\{3,-8\} ;; u\ne 3,-8 ~ u\ne -8\text{ and }u\ne 3
   x<=0 ~ (-\infty,0] ;; [-2,7] ~ -2 \le x \le 7 ;; [-2,7] ~ x \in [-2,7]
   x<2 \text{ or } x>3 ~ (-\infty,2)\cup(3,\infty) ;; [1,2]\cup(2,3] ~ [1,3] ;; |x|<1 ~ (-1,1)
+  7<x<9\text{ or }1<x\le4 ~ \{x: 1<x\le4\text{ or }7<x<9\}
   2x > 4 ~ x>2 ;; \mathbb{R}\setminus\{0\} ~ x \ne 0 ;; \{x \mid x>2\} ~ (2,\infty)
   \text{all real numbers} ~ (-\infty,\infty) ;; ]0,1] ~ (0,1] ;; [0,1[ ~ [0,1)
   \mathbb{R}^+ ~ (0,\infty) ;; -793<a<10 ~ (-793,10) ;; \mathbb{R}^2 ~ \mathbb{R}^{2}
@@ -595,6 +596,7 @@ lines and pairs:
   (3+7m,-2+5m) ~ (x,y)=(3+7t,-2-5t)
 intervals in families:
   [2k\pi,(2k+1)\pi],\ k\in\mathbb{Z} ~ (2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
+  7<x<9\text{ or }1<x<4 ~ \{x: 1<x\le4\text{ or }7<x<9\}
   2n\pi<x\le2n\pi+\pi,\ n\in\mathbb{Z} ~ x\in(2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
 options:
   B) 5 ~ \text{(A) }5 ;; P(A)=1/3,P(B)=1/2 ~ P(A)=1/2,P(B)=1/3 ;; (B) ~ \textbf{(C)}\ 27

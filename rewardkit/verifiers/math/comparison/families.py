@@ -90,7 +90,7 @@ class Family:
     points: tuple[Point, ...]
     ranges: Ranges
     name: Node | None = None
-    brackets: str = ""
+    brackets: frozenset[str] = frozenset()
 
     @property
     def symbols(self) -> frozenset[str]:
@@ -145,11 +145,13 @@ def same_family(answer: Node, reference: Node) -> MathComparison | None:
             replace(family, ranges=dict.fromkeys(sorted(letters), run))
             for family, letters in zip((mine, theirs), free, strict=True)
         )
-    if mine.brackets and theirs.brackets and mine.brackets != theirs.brackets:
-        return _OTHER  # an open and a closed interval
     named = {type(family.name) for family in (mine, theirs)}
     differ = mine.name != theirs.name and len(named) == 1 == len(mine.points[0])
-    return None if differ or not (mine.ranges and theirs.ranges) else _compared(mine, theirs)
+    if differ or not (mine.ranges and theirs.ranges):
+        return None
+    if mine.brackets and theirs.brackets and mine.brackets != theirs.brackets:
+        return _OTHER  # an open and a closed interval
+    return None if len(mine.brackets) > 1 else _compared(mine, theirs)
 
 
 def _same_curves(answer: Node, reference: Node) -> MathComparison | None:
@@ -243,7 +245,7 @@ def _read(node: Node) -> Family | None:
         return None
     ranges = {letter: run for letter, run in given.items() if run is not None and letter in free}
     points: list[Point] = []
-    brackets = ""
+    brackets: set[str] = set()
     for value in map(_interval, chain.from_iterable(map(statements.both_signs, values))):
         if isinstance(value, Call) and value.name == "residue":
             first, modulus = map(rational, (value.arguments[0], value.arguments[-1]))
@@ -257,11 +259,12 @@ def _read(node: Node) -> Family | None:
                 )
             )
         if isinstance(value, Sequence) and value.opening in ("(", "[", "⟨"):
-            brackets = f"{value.opening}{value.closing}".replace("⟨", "(").replace("⟩", ")")
+            written = f"{value.opening}{value.closing}"
+            brackets.add(written.replace("⟨", "(").replace("⟩", ")"))
         points.append(coordinates(value) or (value,))
     if not points or len({len(point) for point in points}) > 1:
         return None
-    return Family(tuple(points), ranges, name, brackets)
+    return Family(tuple(points), ranges, name, frozenset(brackets))
 
 
 def _interval(node: Node) -> Node:
