@@ -180,8 +180,10 @@ class _Statements:
     def _is_passed_over(self, start: int, end: int) -> bool:
         """Whether a sentence only checks the conclusion before it, or ends the conversation."""
         language = self.language_at(start, end)
-        if language is None or language.check.match(self.masked, start, end):
-            return language is not None
+        if language is None:
+            return False
+        if language.check.match(self.masked, start, end):
+            return True
         closes = language.closing.match(self.masked, start, end)
         return closes is not None and not language.negation.search(self.masked, start, end)
 
@@ -460,10 +462,9 @@ class _Statements:
         if self.answer or len(others) != 1 or language.step.match(self.masked, first, stop):
             return None
         corrects = language.contrast.match(self.masked, self.word_at(at), stop)
-        if corrects and language.negation.search(self.masked, start, at):
-            at = corrects.end()
-        else:
+        if corrects and not language.negation.search(self.masked, start, at):
             corrects = None
+        at = corrects.end() if corrects else at
         reasoned = at > start and language.reason.match(self.masked, first, at)
         worked = mark and mark.group()[0] in ":："
         starts = (
@@ -493,13 +494,16 @@ def states_words(text: str, words: str) -> bool:
     """
     text = without_remark(text)
     language = language_of(text) or load_language("en")
-    *_, noun = (None, *language.announcement.finditer(text))
-    copula = noun and language.copula.match(text, noun.end())
     edge = r"(?<!\w)" if re.search(f"[{LATIN}]", words) else ""
     ending = re.compile(rf"{edge}{re.escape(words)}[\s*_.!。！\"”$}}]*\Z", re.IGNORECASE)
+    *_, noun = (None, *language.announcement.finditer(text))
+    copula = noun and language.copula.match(text, noun.end())
     filler = copula and language.filler.match(text, copula.end())
-    if filler and ending.match(text, filler.end()):
-        return True
+    if noun and filler and ending.match(text, filler.end()):  # The answer is no
+        ends = _SENTENCE_END.finditer(text, 0, noun.start())
+        *_, begin = (0, *(end.end() for end in ends))
+        if language.opening.fullmatch(text, begin, noun.start()):
+            return True
     return ending.search(last_clause(text, words)) is not None
 
 

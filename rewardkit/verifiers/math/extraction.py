@@ -50,7 +50,7 @@ _LOCAL = re.compile(  # 3,5 and 12 000 in languages with a decimal comma
 _SECOND = re.compile(rf"\s[^\W\d_]+\.?,?\s(?:(?:{'|'.join(lexicon.CONNECTIVES)})\s)?[0-9]")
 _LEFT_SIDE = re.compile(r"[-−$€£(]*[0-9](?:[0-9\s.,()+*/×÷·−–$€£%=-]|\sx\s)*=\s*(?=[-−$€£]?[0-9])")
 _GLUED_UNIT = re.compile(r"[A-Za-z]{2,}(?![\w^])")
-_GLUED = re.compile(r"(?:(?:[a-zA-Zα-ωπ√^]|\((?=[-0-9A-Za-z√(]))(?!\.)[^\s,;:*，。；]*)")
+_GLUED = re.compile(r"(?:[a-zA-Zα-ωπ√^]|\((?=[-0-9A-Za-z√(]))(?!\.)[^\s,;:*，。；]*")
 _JOINED = re.compile(r"(?<=[0-9)])\s(?:et|y|und|e)\s(?=[a-z](?:_?[0-9])?\s?=)")
 _UNIT = re.compile(r"\s?(?!(?:in|a|at)\b)[^\W\d_]+(?:/[^\W\d_]+)?(?:[²³]|\^[23])?")
 _NAMES_AN_ANSWER = re.compile(r"(?:the |our |my |final |only )*(?:answer|solution|result|value)s?")

@@ -225,7 +225,9 @@ def _separator(tokens: Tokens) -> str | None:
     """Take what separates two items: `,`, `and` or `or`; None if nothing does."""
     found = None
     while mark := tokens.mark(_SEPARATORS):
-        found = mark if mark in _CONNECTIVES else found or ","
+        if found not in (None, ",") or (found and mark not in _CONNECTIVES):
+            raise UnreadableError("an empty place in a list")
+        found = mark if mark in _CONNECTIVES else ","
     return found
 
 

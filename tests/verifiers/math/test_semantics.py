@@ -594,6 +594,8 @@ terms in bounds:
 lines and pairs:
   5y=\pm4x ~ y=\pm\frac54x ;; 4y=5x ~ y=\pm\frac54x ;; (3+14m,-2-10m) ~ (x,y)=(3+7t,-2-5t)
   (3+7m,-2+5m) ~ (x,y)=(3+7t,-2-5t)
+lists:
+  1,,2 ~ 1,2
 intervals in families:
   [2k\pi,(2k+1)\pi],\ k\in\mathbb{Z} ~ (2k\pi,(2k+1)\pi),\ k\in\mathbb{Z}
   7<x<9\text{ or }1<x<4 ~ \{x: 1<x\le4\text{ or }7<x<9\}

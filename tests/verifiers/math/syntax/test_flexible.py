@@ -112,6 +112,9 @@ def test_lenient_also_reads_the_last_formula_and_the_last_number(
         ("Perhaps the graph is symmetric.", "symmetric", False),
         ("If $a=b$, the graph is symmetric.", "symmetric", False),
         ("Answer: false", "false", True),
+        ("It has a divisor. The answer is no.", "no", True),
+        ("If $a=b$, the answer is symmetric.", "symmetric", False),
+        ("I doubt that the answer is symmetric.", "symmetric", False),
         ("It is false.", "symmetric", False),
         # numbers in a sentence
         ("Ein Brot kostet 3,4 Euro.", "3.4", True),
